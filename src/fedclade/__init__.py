@@ -1,0 +1,45 @@
+"""fedclade: clustered federated learning.
+
+    import fedclade as fc
+
+    federation = fc.data.build(source="digits", world="classes", clients=20, groups=4, seed=0)
+    run = fc.train(federation, fc.FedAvg(), net="mlp", rounds=20, participation=0.2)
+    run.accuracy, run.worst_tenth, run.model_for("client-07")
+    fc.compare(federation, [fc.FedAvg(), fc.Local()], seeds=3, rounds=20).report("report.html")
+"""
+
+import importlib
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "data": "fedclade.data",
+    "Comparison": "fedclade.api",
+    "FedAvg": "fedclade.methods",
+    "FedProx": "fedclade.methods",
+    "FedcladeError": "fedclade.nouns",
+    "Federation": "fedclade.data",
+    "Groups": "fedclade.nouns",
+    "Local": "fedclade.methods",
+    "Run": "fedclade.runs.run",
+    "compare": "fedclade.api",
+    "register": "fedclade.methods",
+    "resume": "fedclade.api",
+    "train": "fedclade.api",
+}
+
+__all__ = sorted([*_HOMES, "__version__"])  # noqa: PLE0605  # a list, made once
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name when it is first asked for: `import fedclade` costs nothing, torch costs seconds."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'fedclade' has no attribute {name!r}")
+    home = importlib.import_module(_HOMES[name])
+    found = home if name == "data" else getattr(home, name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,137 @@
+"""The Python face of fedclade: train, compare, resume. The same settings as in an experiment's TOML, flat."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypedDict, TypeVar, Unpack
+
+from fedclade.data import Federation
+from fedclade.methods import Method
+from fedclade.nets import Module
+from fedclade.nouns import InputError, LocalTraining
+from fedclade.nouns.settings import made_from, names_of, unknown
+from fedclade.report.comparison import Line, compared
+from fedclade.report.html import write_report
+from fedclade.runs import run as runs
+from fedclade.runs.experiment import OWN, EngineSettings, Experiment, RunSettings
+from fedclade.runs.folder import new_name
+from fedclade.runs.run import Run
+
+State = TypeVar("State")
+OwnNet = Callable[[], Module]
+
+
+class Settings(TypedDict, total=False):
+    """Settings of a run; what is left out has the default of the experiment's TOML."""
+
+    rounds: int
+    participation: float
+    evaluate_every: int
+    seed: int
+    epochs: int
+    batch: int
+    lr: float
+    momentum: float
+    weight_decay: float
+    workers: int
+
+
+def train(
+    federation: Federation,
+    method: Method[State],
+    *,
+    net: str | OwnNet = "mlp",
+    net_settings: Mapping[str, object] | None = None,
+    out: str | Path | None = None,
+    **settings: Unpack[Settings],
+) -> Run:
+    """Train one method on a federation. The run is kept in `out`, or in a new folder below `runs/`.
+
+    `net` is a name (see `fedclade models`), or a function that returns a `torch.nn.Module`.
+    """
+    experiment = planned(federation, method, net, net_settings, settings)
+    return runs.start(
+        experiment, out=None if out is None else Path(out), federation=federation, own_net=own(net)
+    )
+
+
+def resume(path: str | Path, *, federation: Federation | None = None, net: OwnNet | None = None) -> Run:
+    """Continue a run that was stopped. Data and net that were given in Python must be given again."""
+    return runs.resume(Path(path), federation=federation, own_net=net)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Several methods on the same federation, over several seeds."""
+
+    runs: tuple[Run, ...]
+
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        """The table: one line for each method."""
+        return compared([run.folder for run in self.runs])
+
+    def report(self, path: str | Path) -> Path:
+        """Write one HTML file that works offline."""
+        return write_report([run.folder for run in self.runs], Path(path))
+
+
+def compare(
+    federation: Federation,
+    methods: Sequence[Method[State]],
+    *,
+    seeds: int = 1,
+    net: str | OwnNet = "mlp",
+    net_settings: Mapping[str, object] | None = None,
+    out: str | Path | None = None,
+    **settings: Unpack[Settings],
+) -> Comparison:
+    """Train every method with `seeds` seeds, from `seed` on, on the same federation."""
+    if seeds < 1 or not methods:
+        raise InputError("there is nothing to compare", got=f"{len(methods)} methods, {seeds} seeds", need="1 or more")
+    folder = Path("runs") / new_name("compare", OWN) if out is None else Path(out)
+    made: list[Run] = []
+    for seed in range(settings.get("seed", 0), settings.get("seed", 0) + seeds):
+        for number, method in enumerate(methods):
+            experiment = planned(federation, method, net, net_settings, settings).with_seed(seed)
+            place = folder / f"{experiment.method_name}-{number}-seed{seed}"
+            made.append(runs.start(experiment, out=place, federation=federation, own_net=own(net)))
+    return Comparison(tuple(made))
+
+
+def planned(
+    federation: Federation,
+    method: Method[State],
+    net: str | OwnNet,
+    net_settings: Mapping[str, object] | None,
+    settings: Settings,
+) -> Experiment:
+    """The experiment that these flat settings describe."""
+    kinds = (RunSettings, LocalTraining, EngineSettings)
+    known = [name for kind in kinds for name in names_of(kind) if name != "name"]
+    for name in settings:
+        if name not in known:
+            raise unknown(f"setting {name}", "train", name, known)
+    run, local, engine = (
+        made_from(kind, {name: value for name, value in settings.items() if name in names_of(kind)}, where="train")
+        for kind in kinds
+    )
+    assert isinstance(run, RunSettings)
+    assert isinstance(local, LocalTraining)
+    assert isinstance(engine, EngineSettings)
+    return Experiment(
+        data={"source": OWN, "world": federation.name, "clients": len(federation)},
+        net={"name": net, **(net_settings or {})} if isinstance(net, str) else {"name": OWN},
+        local=local,
+        method=method,  # type: ignore[arg-type]  # a method is used with its own state only
+        run=run,
+        engine=engine,
+    )
+
+
+def own(net: str | OwnNet) -> OwnNet | None:
+    """The function that makes the net, if it is the user's own."""
+    return None if isinstance(net, str) else net
+
+
+__all__ = ["Comparison", "Run", "Settings", "compare", "resume", "train"]

@@ -1,0 +1,1 @@
+"""The clients as a server can reach them: the protocol, the gate that checks every reply, and the engines."""

@@ -1,0 +1,127 @@
+"""The gate: every reply is compared with what the server asked, alone, before anybody uses it.
+
+A reply that does not fit is refused and recorded; for the method it is as if the client had been silent. Nothing that a
+client sends raises an exception here.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from fedclade.fleet.protocol import Ask, Refusal, Reply
+from fedclade.nouns import ClientId
+
+IMPLAUSIBLE = 10  # a client does not suddenly have so many times the examples that it joined with
+
+
+@dataclass(frozen=True)
+class Form:
+    """How one array of a reply must look; None in the shape: any length up to `most`."""
+
+    dtype: DTypeLike
+    shape: tuple[int | None, ...]
+    most: int = 0
+    least_value: float = -np.inf
+
+
+def expected(ask: Ask) -> dict[str, Form]:
+    """The arrays that the answer to this request must have, and no others."""
+    if ask.verb == "train":
+        return {"row": Form(np.float32, ask.rows.shape[1:]), "loss": Form(np.float64, ())}
+    if ask.verb == "losses":
+        return {"losses": Form(np.float64, ask.rows.shape[:1])}
+    if ask.verb == "evaluate":
+        return {"correct": Form(np.int64, (), least_value=0), "loss": Form(np.float64, ())}
+    # A sketch is small by its purpose: k points of what an encoder gives.
+    return {
+        "points": Form(np.float32, (None, None), most=2**20),
+        "counts": Form(np.int64, (None,), most=ask.points, least_value=0),
+    }
+
+
+def fault(reply: Reply, ask: Ask, enrolled: int) -> str:
+    """What is wrong with this reply to this request; empty if nothing is."""
+    if reply.verb != ask.verb:
+        return f"verb: got {reply.verb!r}, need {ask.verb!r}"
+    if type(reply.round) is not int or reply.round != ask.now.number:
+        return f"round: got {reply.round!r}, need {ask.now.number}"
+    if type(reply.examples) is not int or not 0 < reply.examples <= IMPLAUSIBLE * enrolled:
+        return f"examples: got {reply.examples!r}, need a whole number from 1 to {IMPLAUSIBLE * enrolled}"
+    forms = expected(ask)
+    if not isinstance(reply.arrays, Mapping) or set(reply.arrays) != set(forms):
+        return f"arrays: need {sorted(forms)}"
+    for name, form in forms.items():
+        if wrong := misfit(reply.arrays[name], form):
+            return f"{name}: {wrong}"
+    if ask.verb == "evaluate" and reply.arrays["correct"] > reply.examples:
+        return f"correct: got {reply.arrays['correct']}, need at most {reply.examples}"
+    if ask.verb == "sketch":
+        points, counts = reply.arrays["points"], reply.arrays["counts"]
+        if len(points) != len(counts) or not 0 < len(points) <= ask.points:
+            return f"points: got {len(points)} with {len(counts)} counts, need 1 to {ask.points} with as many"
+    return ""
+
+
+def misfit(array: NDArray[np.generic], form: Form) -> str:
+    """In what this array differs from the form; empty if in nothing."""
+    if not isinstance(array, np.ndarray) or array.dtype != form.dtype:
+        return f"got {getattr(array, 'dtype', type(array).__name__)}, need {np.dtype(form.dtype)}"
+    if len(array.shape) != len(form.shape) or any(
+        length != wanted if wanted is not None else length > form.most
+        for length, wanted in zip(array.shape, form.shape, strict=True)
+    ):
+        need = str(form.shape) if None not in form.shape else f"{len(form.shape)} dimensions up to {form.most}"
+        return f"got shape {array.shape}, need {need}"
+    if not np.isfinite(array).all():
+        return f"got {int((~np.isfinite(array)).sum())} of {array.size} values NaN or infinite, need finite"
+    if (array < form.least_value).any():
+        return f"got {array.min()}, need at least {form.least_value:g}"
+    return ""
+
+
+class Gate:
+    """The gate of one call of a verb: lets replies through in the order of the request."""
+
+    def __init__(self, asks: Mapping[ClientId, Ask], enrolled: Mapping[ClientId, int]) -> None:
+        self._asks, self._enrolled = asks, enrolled
+        self._refused: list[Refusal] = []
+
+    @property
+    def refused(self) -> tuple[Refusal, ...]:
+        """What was not let through so far."""
+        return tuple(self._refused)
+
+    def admit(self, arrivals: Iterable[Reply]) -> Iterator[Reply]:
+        """The replies that fit, one for each client at most, in the order of the request.
+
+        A reply waits here only while one that was asked for before it is missing.
+        """
+        waiting: dict[ClientId, Reply] = {}
+        heard: set[ClientId] = set()
+        order = iter(self._asks)
+        turn = next(order, None)
+        for reply in arrivals:
+            if wrong := self._fault(reply, heard):
+                self._refuse(reply, wrong)
+                continue
+            heard.add(reply.client)
+            waiting[reply.client] = reply
+            while turn is not None and turn in waiting:
+                yield waiting.pop(turn)
+                turn = next(order, None)
+        for client in self._asks:
+            if client in waiting:
+                yield waiting.pop(client)
+
+    def _fault(self, reply: Reply, heard: set[ClientId]) -> str:
+        if not isinstance(reply.client, str) or reply.client not in self._asks:
+            return "client: was not asked"
+        if reply.client in heard:
+            return "client: has answered already"
+        return fault(reply, self._asks[reply.client], self._enrolled[reply.client])
+
+    def _refuse(self, reply: Reply, reason: str) -> None:
+        verb = next(iter(self._asks.values())).verb if self._asks else reply.verb
+        self._refused.append(Refusal(str(reply.client)[:200], verb, reason))

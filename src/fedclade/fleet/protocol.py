@@ -1,0 +1,162 @@
+"""The clients as a server can reach them: verbs, what is asked, what comes back.
+
+Every call of a verb is a trip over the wire. A method's code therefore shows what the server may learn of a client:
+
+    fleet.train(starts, now)          each client's own model comes back
+    fleet.train_mean(starts, now)     only a weighted mean per model comes back, nothing of one client
+
+Replies stand in the order of the request, whoever answered first. Who did not answer, or answered with something that
+the gate refused, is not among them: a method goes on with who is left.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedclade.nouns import Assignment, ClientId, Round, Rows
+
+Verb = Literal["train", "losses", "evaluate", "sketch"]
+
+
+@dataclass(frozen=True, eq=False)
+class Ask:
+    """One request to one client."""
+
+    verb: Verb
+    client: ClientId
+    now: Round
+    rows: Rows
+    """The models sent along, (models, parameters); none for a sketch in a fixed encoding."""
+    encoder: str = ""
+    """sketch: how examples become points."""
+    points: int = 0
+    """sketch: how many points are wanted at the most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reply:
+    """One answer of one client, not yet to be trusted."""
+
+    verb: Verb
+    client: ClientId
+    round: int
+    examples: int
+    """How many examples it is about."""
+    arrays: Mapping[str, NDArray[np.generic]]
+    """What the verb gives: see `gate.expected`."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A reply that the gate did not let through."""
+
+    client: ClientId
+    verb: Verb
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class Updates:
+    """`train`: the model of every client that answered."""
+
+    clients: tuple[ClientId, ...]
+    rows: Rows
+    """(clients, parameters)"""
+    examples: NDArray[np.int64]
+    """How many examples each one trained on."""
+    losses: NDArray[np.float64]
+    """Mean training loss of its last epoch."""
+    refused: tuple[Refusal, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Means:
+    """`train_mean`: for every model sent out, the mean of what came back, weighted by examples."""
+
+    rows: Rows
+    """(models, parameters); a model that nobody answered for is as it was sent."""
+    examples: NDArray[np.int64]
+    """How many examples stand behind each row; 0: nobody answered."""
+    heard: tuple[ClientId, ...]
+    loss: float
+    """Mean training loss over all examples heard of; NaN if nobody answered."""
+    refused: tuple[Refusal, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Losses:
+    """`losses`: the mean training loss of every model on every client's data."""
+
+    clients: tuple[ClientId, ...]
+    table: NDArray[np.float64]
+    """(clients, models)"""
+    examples: NDArray[np.int64]
+    refused: tuple[Refusal, ...] = ()
+
+    def best_row(self) -> dict[ClientId, int]:
+        """The model with the lowest loss for each client; the first of equals."""
+        return {client: int(row) for client, row in zip(self.clients, self.table.argmin(axis=1), strict=True)}
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """`evaluate`: how every client's model does on its own test part."""
+
+    clients: tuple[ClientId, ...]
+    correct: NDArray[np.int64]
+    examples: NDArray[np.int64]
+    losses: NDArray[np.float64]
+    """Mean test loss."""
+    refused: tuple[Refusal, ...] = ()
+
+    @property
+    def accuracy(self) -> NDArray[np.float64]:
+        """(clients,) from 0 to 1."""
+        share: NDArray[np.float64] = self.correct / self.examples
+        return share
+
+
+@dataclass(frozen=True, eq=False)
+class Sketches:
+    """`sketch`: a few points that stand for each client's data."""
+
+    points: Mapping[ClientId, NDArray[np.float32]]
+    """(points, features) of each client."""
+    counts: Mapping[ClientId, NDArray[np.int64]]
+    """How many examples each point stands for."""
+    refused: tuple[Refusal, ...] = ()
+
+
+class Fleet(Protocol):
+    """The clients as a method can reach them."""
+
+    def clients(self) -> tuple[ClientId, ...]:
+        """Who can be asked now, in sorted order; newcomers appear here."""
+        ...
+
+    def examples(self, clients: Sequence[ClientId]) -> dict[ClientId, int]:
+        """How many training examples each client said it has when it joined. Nothing is sent for this."""
+        ...
+
+    def train(self, starts: Assignment, now: Round) -> Updates:
+        """Each client trains the model it is assigned; its own model comes back."""
+        ...
+
+    def train_mean(self, starts: Assignment, now: Round) -> Means:
+        """Each client trains the model it is assigned; a mean for each model comes back."""
+        ...
+
+    def losses(self, clients: Sequence[ClientId], rows: Rows, now: Round) -> Losses:
+        """Every model on every client's training data; nothing is trained."""
+        ...
+
+    def evaluate(self, models: Assignment, now: Round) -> Scores:
+        """Every client tests the model it is assigned on its own test part."""
+        ...
+
+    def sketch(self, clients: Sequence[ClientId], encoder: str, points: int, now: Round) -> Sketches:
+        """Each client encodes its training data and reduces them to at most so many points."""
+        ...

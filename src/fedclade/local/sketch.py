@@ -1,0 +1,39 @@
+"""A client's data in a few points: encode every example, then k-means."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedclade.data import Part
+from fedclade.nouns import ClientId, Round
+from fedclade.nouns.settings import unknown
+
+
+def pixels(part: Part) -> NDArray[np.float32]:
+    """The examples as they are, flattened."""
+    inputs = part.inputs
+    return inputs.reshape(len(inputs), -1)
+
+
+ENCODERS: dict[str, Callable[[Part], NDArray[np.float32]]] = {"pixels": pixels}
+
+
+def sketch(
+    part: Part, encoder: str, points: int, now: Round, client: ClientId
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """The centres (points, features) of the client's encoded examples, and how many examples each one stands for.
+
+    There are never more points than distinct examples.
+    """
+    from sklearn.cluster import KMeans  # 2 s: only when asked for
+
+    if encoder not in ENCODERS:
+        raise unknown("the encoder", "sketch", encoder, ENCODERS)
+    encoded = ENCODERS[encoder](part)
+    wanted = min(points, len(np.unique(encoded, axis=0)))
+    seed = int(now.generator("sketch", client).integers(2**31))
+    found = KMeans(wanted, n_init=4, random_state=seed).fit(encoded)
+    order = np.lexsort(found.cluster_centers_.T[::-1])  # k-means numbers its clusters by chance
+    counts = np.bincount(found.labels_, minlength=wanted)
+    return found.cluster_centers_[order].astype(np.float32), counts[order].astype(np.int64)

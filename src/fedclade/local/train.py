@@ -1,0 +1,41 @@
+"""Local training: mini-batch SGD on the client's own examples, in an order that (seed, round, client) fixes."""
+
+import torch
+from torch.nn.functional import cross_entropy
+
+from fedclade.data import Part
+from fedclade.local.workbench import Workbench
+from fedclade.nouns import ClientId, Round, Row
+
+
+def train(bench: Workbench, start: Row, part: Part, now: Round, client: ClientId) -> tuple[Row, float]:
+    """The model after E epochs from `start`, and the mean loss of the last epoch."""
+    how = now.local
+    bench.load(start)
+    bench.module.train()
+    inputs, labels = torch.from_numpy(part.inputs), torch.from_numpy(part.labels)
+    weights, gradient = bench.weights, bench.gradient
+    anchor = weights.clone()
+    velocity = torch.zeros_like(weights)
+    order = now.generator("batches", client)
+    total = 0.0
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(int(now.generator("dropout", client).integers(2**62)))
+        for _ in range(how.epochs):
+            total = 0.0
+            shuffled = torch.from_numpy(order.permutation(len(part)))
+            for chosen in shuffled.split(how.batch):
+                gradient.zero_()
+                loss = cross_entropy(bench.module(inputs[chosen]), labels[chosen])
+                loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+                total += loss.item() * len(chosen)
+                with torch.no_grad():
+                    step = gradient
+                    if how.weight_decay:
+                        step = step.add_(weights, alpha=how.weight_decay)
+                    if now.proximal:  # FedProx: the gradient of mu/2 |w - w_start|^2
+                        step = step.add_(weights - anchor, alpha=now.proximal)
+                    if how.momentum:
+                        step = velocity.mul_(how.momentum).add_(step)
+                    weights.add_(step, alpha=-how.lr)
+    return bench.unload(), total / len(part)

@@ -1,0 +1,25 @@
+"""One algorithm a file. A method sees a fleet and a round; never examples, tensors, sockets or the truth."""
+
+from fedclade.methods.fedavg import FedAvg
+from fedclade.methods.fedprox import FedProx
+from fedclade.methods.local import Local
+from fedclade.methods.protocol import Facts, First, Method
+from fedclade.methods.registry import METHODS, Known, method_named, name_of, register
+
+__all__ = [
+    "METHODS",
+    "Facts",
+    "FedAvg",
+    "FedProx",
+    "First",
+    "Known",
+    "Local",
+    "Method",
+    "method_named",
+    "name_of",
+    "register",
+]
+
+register("fedavg", FedAvg, demo=True)
+register("fedprox", FedProx)
+register("local", Local, demo=True)

@@ -1,0 +1,44 @@
+"""FedAvg: one model for all, the mean of what the participants learned (McMahan et al., 2017).
+
+In every round some clients train the common model on their own data; the new one is the mean of theirs, weighted by
+their numbers of examples. Nothing of a single client reaches the server but its part of the mean.
+"""
+
+from dataclasses import dataclass, replace
+
+from fedclade.fleet.protocol import Fleet
+from fedclade.methods.mixing import Absent, mixed
+from fedclade.methods.protocol import Facts, First
+from fedclade.nouns import Assignment, ClientId, Round, Row, settings
+
+
+@dataclass(frozen=True, eq=False)
+class OneModel:
+    """One model, and who has it."""
+
+    model: Row
+    clients: tuple[ClientId, ...]
+
+
+@settings
+class FedAvg:
+    """One model for all clients: the mean of the participants' models."""
+
+    absent: Absent = "participants"
+    """Whose models a mean is of: only the participants', or `stale`: also the old ones of those who were not asked."""
+
+    def start(self, fleet: Fleet, first: First, now: Round) -> OneModel:  # noqa: ARG002
+        return OneModel(first(0), fleet.clients())
+
+    def round(self, state: OneModel, fleet: Fleet, now: Round) -> tuple[OneModel, Facts]:
+        chosen = now.sample(fleet.clients())
+        models = Assignment.of_one(state.model, state.clients)
+        means = fleet.train_mean(models.only(chosen), now)
+        rows = mixed(models, means, fleet.examples(state.clients), self.absent)
+        return replace(state, model=rows[0]), {"asked": len(chosen), "heard": len(means.heard), "loss": means.loss}
+
+    def assignment(self, state: OneModel) -> Assignment:
+        return Assignment.of_one(state.model, state.clients)
+
+    def place(self, state: OneModel, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> OneModel:  # noqa: ARG002
+        return replace(state, clients=tuple(sorted(state.clients + newcomers)))

@@ -1,0 +1,45 @@
+"""Local: every client trains alone; nothing is shared. What clients can do without a federation.
+
+All start from the same initial model. A client that is not asked in a round keeps its model.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fedclade.fleet.protocol import Fleet
+from fedclade.methods.protocol import Facts, First
+from fedclade.nouns import Assignment, ClientId, Round, Row, settings
+
+
+@dataclass(frozen=True, eq=False)
+class OwnModels:
+    """Everybody's own model, and the one that newcomers start from."""
+
+    models: Assignment
+    first: Row
+
+
+@settings
+class Local:
+    """Every client trains alone."""
+
+    def start(self, fleet: Fleet, first: First, now: Round) -> OwnModels:  # noqa: ARG002
+        return OwnModels(Assignment.of_one(first(0), fleet.clients()), first(0))
+
+    def round(self, state: OwnModels, fleet: Fleet, now: Round) -> tuple[OwnModels, Facts]:
+        chosen = now.sample(fleet.clients())
+        updates = fleet.train(state.models.only(chosen), now)
+        facts: Facts = {
+            "asked": len(chosen),
+            "heard": len(updates.clients),
+            "loss": float(np.average(updates.losses, weights=updates.examples)) if updates.clients else None,
+        }
+        return replace(state, models=state.models.replaced(updates.clients, updates.rows)), facts
+
+    def assignment(self, state: OwnModels) -> Assignment:
+        return state.models
+
+    def place(self, state: OwnModels, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> OwnModels:  # noqa: ARG002
+        rows = np.repeat(state.first[None, :], len(newcomers), axis=0)
+        return replace(state, models=state.models.replaced(newcomers, rows))

@@ -1,0 +1,29 @@
+"""The mixing step: what the clients of a model that did not take part weigh in its new value.
+
+`participants`: nothing (McMahan et al., 2017; FLT's Algorithm 1). The new model is the mean of those who answered.
+
+`stale`: their examples, at the model they have had since last time. So computes FLT's published code: with a fifth of
+the clients taking part, a round moves the model by a fifth of the way only. It is here to reproduce printed figures.
+"""
+
+from collections.abc import Mapping
+from typing import Literal
+
+import numpy as np
+
+from fedclade.fleet.protocol import Means
+from fedclade.nouns import Assignment, ClientId, Rows
+
+Absent = Literal["participants", "stale"]
+
+
+def mixed(models: Assignment, means: Means, examples: Mapping[ClientId, int], absent: Absent) -> Rows:
+    """The new rows of these models, from the means of who was heard. The old rows stay as they are."""
+    if absent == "participants":
+        return means.rows
+    everybody = np.zeros(len(models.rows), np.int64)
+    for client, row in models.home.items():
+        everybody[row] += examples[client]
+    weight = means.examples / np.maximum(everybody, 1)
+    old, new = models.rows.astype(np.float64), means.rows.astype(np.float64)
+    return (old + weight[:, None] * (new - old)).astype(np.float32)

@@ -1,0 +1,65 @@
+"""What a method is: frozen settings, and four functions.
+
+Everything that a method remembers is its state: a frozen dataclass of plain data (arrays, ids, numbers, and tuples,
+dicts and dataclasses of them). Saving the state is saving the run. A whole method:
+
+    @dataclass(frozen=True)
+    class Mine:
+        model: Row
+        clients: tuple[ClientId, ...]
+
+    @settings
+    class Median:
+        \"\"\"The middle value of every parameter.\"\"\"
+
+        def start(self, fleet, first, now):
+            return Mine(first(0), fleet.clients())
+
+        def round(self, state, fleet, now):
+            chosen = now.sample(fleet.clients())
+            updates = fleet.train(Assignment.of_one(state.model, chosen), now)
+            if not updates.clients:
+                return state, {}
+            return replace(state, model=np.median(updates.rows, axis=0)), {"heard": len(updates.clients)}
+
+        def assignment(self, state):
+            return Assignment.of_one(state.model, state.clients)
+
+        def place(self, state, newcomers, fleet, now):
+            return replace(state, clients=state.clients + newcomers)
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Protocol, TypeVar
+
+from fedclade.fleet.protocol import Fleet
+from fedclade.nouns import Assignment, ClientId, Round, Row
+
+State = TypeVar("State")
+
+Fact = None | bool | int | float | str | list["Fact"] | dict[str, "Fact"]
+Facts = Mapping[str, Fact]
+"""What a method has to tell about a round: it goes into the run's events as JSON."""
+
+First = Callable[[int], Row]
+"""Initial model number 0, 1, ...: different ones, always the same for one seed."""
+
+
+class Method(Protocol[State]):
+    """An algorithm of federated learning. Its `start` is annotated with the class of its state."""
+
+    def start(self, fleet: Fleet, first: First, now: Round) -> State:
+        """What is known before the first round; a one-shot clustering happens here."""
+        ...
+
+    def round(self, state: State, fleet: Fleet, now: Round) -> tuple[State, Facts]:
+        """One round: who takes part, what they do, what becomes of the models."""
+        ...
+
+    def assignment(self, state: State) -> Assignment:
+        """The model of every client as of now."""
+        ...
+
+    def place(self, state: State, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> State:
+        """The state with these clients in it as well."""
+        ...

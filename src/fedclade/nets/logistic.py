@@ -1,0 +1,16 @@
+"""Multinomial logistic regression."""
+
+import math
+
+from torch import nn
+
+from fedclade.nouns import settings
+
+
+@settings
+class Logistic:
+    """Logistic regression: one linear layer."""
+
+    def build(self, inputs: tuple[int, ...], classes: int) -> nn.Module:
+        """Any shape of input is flattened."""
+        return nn.Sequential(nn.Flatten(), nn.Linear(math.prod(inputs), classes))

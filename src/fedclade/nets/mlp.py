@@ -1,0 +1,27 @@
+"""The FLT paper's multi-layer perceptron (its table 11): one hidden layer of 200, dropout, ReLU."""
+
+import math
+from typing import Annotated
+
+from pydantic import Field
+from torch import nn
+
+from fedclade.nouns import settings
+
+
+@settings
+class MLP:
+    """One hidden layer with ReLU (FLT): 159,010 parameters for 28 x 28 and 10 classes."""
+
+    hidden: Annotated[int, Field(ge=1)] = 200
+    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.5
+
+    def build(self, inputs: tuple[int, ...], classes: int) -> nn.Module:
+        """Any shape of input is flattened."""
+        return nn.Sequential(
+            nn.Flatten(),
+            nn.Linear(math.prod(inputs), self.hidden),
+            nn.Dropout(self.dropout),
+            nn.ReLU(),
+            nn.Linear(self.hidden, classes),
+        )

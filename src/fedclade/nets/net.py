@@ -1,0 +1,104 @@
+"""A net: any torch module as one flat float32 row, and back.
+
+A row holds the trainable parameters in the order of the module, then what is carried along without training: frozen
+parameters and floating buffers (BatchNorm's running statistics). Whole-number buffers are not part of a model.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from fedclade.nouns import InputError, Row, generator
+
+Make = Callable[[], nn.Module]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Where one tensor of a module stands in a row."""
+
+    name: str
+    shape: tuple[int, ...]
+    start: int
+    stop: int
+    trained: bool
+
+
+@dataclass(frozen=True)
+class Net:
+    """An architecture: a name, and a function that makes the module."""
+
+    name: str
+    make: Make
+
+    @cached_property
+    def pieces(self) -> tuple[Piece, ...]:
+        """The tensors of the module in the order of the row."""
+        found: list[Piece] = []
+        start = 0
+        for name, tensor, trained in tensors(self.fresh(0)):
+            if tensor.dtype != torch.float32:
+                raise InputError(
+                    f"a tensor of net {self.name} is not float32", where=name, got=str(tensor.dtype), need="torch.float32"
+                )
+            found.append(Piece(name, tuple(tensor.shape), start, start + tensor.numel(), trained))
+            start += tensor.numel()
+        if not any(piece.trained for piece in found):
+            raise InputError(f"net {self.name} has nothing to train", got="0 trainable parameters", need="at least 1")
+        return tuple(found)
+
+    @property
+    def size(self) -> int:
+        """Numbers in a row."""
+        return self.pieces[-1].stop
+
+    @property
+    def trained(self) -> int:
+        """How many of them, from the first, are trained."""
+        return max(piece.stop for piece in self.pieces if piece.trained)
+
+    def fresh(self, torch_seed: int) -> nn.Module:
+        """A module with initial weights from this seed; torch's own generator is left as it was."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(torch_seed)
+            module = self.make()
+        if not isinstance(module, nn.Module):
+            raise InputError(
+                f"net {self.name} does not make a module", got=type(module).__name__, need="a torch.nn.Module"
+            )
+        return module
+
+    def first(self, seed: int, number: int = 0) -> Row:
+        """Initial weights number 0, 1, ... of a run with this seed."""
+        return self.row(self.fresh(int(generator(seed, "first model", number).integers(2**62))))
+
+    def row(self, module: nn.Module) -> Row:
+        """The module's numbers as a row of its own."""
+        with torch.no_grad():
+            row: Row = torch.cat([tensor.detach().reshape(-1) for _, tensor, _ in tensors(module)]).numpy()
+        return row
+
+    def module(self, row: Row) -> nn.Module:
+        """A module with these numbers, ready to predict."""
+        if row.shape != (self.size,):
+            raise InputError(f"a row does not fit net {self.name}", got=str(row.shape), need=f"({self.size},)")
+        module = self.fresh(0)
+        source = torch.from_numpy(np.array(row, dtype=np.float32))
+        with torch.no_grad():
+            for piece, (_, tensor, _) in zip(self.pieces, tensors(module), strict=True):
+                tensor.copy_(source[piece.start : piece.stop].view(piece.shape))
+        return module.eval()
+
+
+def tensors(module: nn.Module) -> list[tuple[str, Tensor, bool]]:
+    """What a row is made of, in its order: name, tensor, trained or not. A tied tensor stands there once."""
+    parameters = list(module.named_parameters())
+    return [
+        *((name, tensor, True) for name, tensor in parameters if tensor.requires_grad),
+        *((name, tensor, False) for name, tensor in parameters if not tensor.requires_grad),
+        *((name, tensor, False) for name, tensor in module.named_buffers() if tensor.is_floating_point()),
+    ]

@@ -1,0 +1,38 @@
+"""The nets that fedclade knows, by name."""
+
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from torch import nn
+
+from fedclade.nets.lenet import LeNet
+from fedclade.nets.logistic import Logistic
+from fedclade.nets.mlp import MLP
+from fedclade.nets.net import Net
+from fedclade.nouns.settings import made_from, unknown
+
+
+class Architecture(Protocol):
+    """Frozen settings, and a function that makes the module for inputs of a shape and so many classes."""
+
+    def build(self, inputs: tuple[int, ...], classes: int) -> nn.Module: ...
+
+
+NETS: dict[str, type[Architecture]] = {"mlp": MLP, "lenet": LeNet, "logistic": Logistic}
+
+
+def architecture_named(name: str) -> type[Architecture]:
+    """The architecture of this name."""
+    if name not in NETS:
+        raise unknown("the net", "net.name", name, NETS)
+    return NETS[name]
+
+
+def net_for(
+    net: str | Callable[[], nn.Module], inputs: tuple[int, ...], classes: int, settings: Mapping[str, object] | None = None
+) -> Net:
+    """The net of a name with its settings, or of a user's own function that makes a module."""
+    if not isinstance(net, str):
+        return Net(getattr(net, "__name__", type(net).__name__), net)
+    architecture = made_from(architecture_named(net), settings or {}, where="net")
+    return Net(net, lambda: architecture.build(inputs, classes))

@@ -1,0 +1,25 @@
+"""The few nouns that every room speaks: clients, groups, models in rows, rounds, settings, errors."""
+
+from fedclade.nouns.assignment import Assignment, Row, Rows
+from fedclade.nouns.clients import ClientId, checked_ids
+from fedclade.nouns.errors import Damaged, FedcladeError, InputError, Stopped
+from fedclade.nouns.groups import Groups
+from fedclade.nouns.rounds import LocalTraining, Round, generator
+from fedclade.nouns.settings import settings
+
+__all__ = [
+    "Assignment",
+    "ClientId",
+    "Damaged",
+    "FedcladeError",
+    "Groups",
+    "InputError",
+    "LocalTraining",
+    "Round",
+    "Row",
+    "Rows",
+    "Stopped",
+    "checked_ids",
+    "generator",
+    "settings",
+]

@@ -1,0 +1,65 @@
+"""A round knows its number, how clients train in it, and all randomness.
+
+Randomness is a function of (run seed, round, client, purpose). Nobody keeps a generator: a run that is killed and
+resumed, or spread over other workers, draws the same numbers.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from fedclade.nouns.clients import ClientId
+from fedclade.nouns.settings import settings
+
+
+def generator(*key: int | str) -> np.random.Generator:
+    """The generator that belongs to this key: the same key, the same numbers."""
+    digest = hashlib.blake2b(json.dumps(key).encode(), digest_size=16).digest()
+    return np.random.default_rng(int.from_bytes(digest, "big"))
+
+
+@settings
+class LocalTraining:
+    """How a client trains on its own data: plain mini-batch SGD on the cross-entropy."""
+
+    epochs: Annotated[int, Field(ge=1)] = 1
+    """Passes over the client's data in a round (E)."""
+    batch: Annotated[int, Field(ge=1)] = 10
+    """Examples in a step; the last one of an epoch may be shorter (B)."""
+    lr: Annotated[float, Field(gt=0)] = 0.01
+    """Step size (eta)."""
+    momentum: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """Heavy ball; starts at zero in every round."""
+    weight_decay: Annotated[float, Field(ge=0)] = 0.0
+
+
+@dataclass(frozen=True)
+class Round:
+    """Now: what a method and a client may know of the round that they are in."""
+
+    number: int
+    """1 for the first; 0 is what happens before it."""
+    seed: int
+    participation: float = 1.0
+    """The share of the clients that a round asks (rho), over 0 and at most 1."""
+    local: LocalTraining = field(default_factory=LocalTraining)
+    proximal: float = 0.0
+    """FedProx's mu: how hard local training is pulled back to where it started."""
+
+    def generator(self, purpose: str, client: ClientId = "") -> np.random.Generator:
+        """Randomness for one purpose of one client (or of the server) in this round."""
+        return generator(self.seed, self.number, purpose, client)
+
+    def sample(self, clients: Iterable[ClientId]) -> tuple[ClientId, ...]:
+        """The clients that take part: max(int(rho M), 1) of them, drawn without replacement, in sorted order."""
+        everybody = sorted(clients)
+        if not everybody:
+            return ()
+        wanted = max(int(self.participation * len(everybody) + 1e-9), 1)  # 0.29 * 100 is 28.999...
+        picked = self.generator("participation").choice(len(everybody), size=wanted, replace=False)
+        return tuple(everybody[number] for number in sorted(picked))

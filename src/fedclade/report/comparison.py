@@ -1,0 +1,128 @@
+"""Runs side by side: one line for each method, over its seeds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from fedclade.nouns import ClientId
+from fedclade.runs.folder import RunFolder
+from fedclade.runs.metrics import harmed
+
+BASELINES = ("local", "fedavg")  # what a client could have instead
+
+
+@dataclass(frozen=True)
+class Line:
+    """A method's figures: means over its runs, and the deviation of the accuracy between them."""
+
+    method: str
+    runs: int
+    rounds: int
+    accuracy: float
+    accuracy_deviation: float
+    """Standard deviation over seeds."""
+    accuracy_weighted: float
+    accuracy_variance: float
+    worst_tenth: float
+    loss: float
+    groups: float
+    ari: float | None
+    harmed: float | None
+    """Clients that end worse than with Local or FedAvg, where those ran on the same seed; a mean over seeds."""
+    bytes_up: float
+    bytes_down: float
+    seconds: float
+    cpu_seconds: float
+
+
+def compared(folders: Sequence[RunFolder]) -> tuple[Line, ...]:
+    """A line for each method, in the order in which the methods first appear."""
+    results = [folder.result() for folder in folders]
+    hurt = harmed_clients(folders)
+    lines: list[Line] = []
+    for method in dict.fromkeys(str(result["method"]) for result in results):
+        mine = [number for number, result in enumerate(results) if result["method"] == method]
+
+        def mean(name: str, mine: list[int] = mine) -> float:
+            return float(np.mean([as_number(results[number][name]) for number in mine]))
+
+        counts = [len(found) for number in mine if (found := hurt[number]) is not None]
+        lines.append(
+            Line(
+                method=method,
+                runs=len(mine),
+                rounds=int(mean("rounds")),
+                accuracy=mean("accuracy"),
+                accuracy_deviation=float(np.std([as_number(results[number]["accuracy"]) for number in mine])),
+                accuracy_weighted=mean("accuracy_weighted"),
+                accuracy_variance=mean("accuracy_variance"),
+                worst_tenth=mean("worst_tenth"),
+                loss=mean("loss"),
+                groups=mean("group_count"),
+                ari=None if results[mine[0]]["ari"] is None else mean("ari"),
+                harmed=float(np.mean(counts)) if counts else None,
+                bytes_up=mean("bytes_up"),
+                bytes_down=mean("bytes_down"),
+                seconds=mean("seconds"),
+                cpu_seconds=mean("cpu_seconds"),
+            )
+        )
+    return tuple(lines)
+
+
+def harmed_clients(folders: Sequence[RunFolder]) -> list[tuple[ClientId, ...] | None]:
+    """For each run, the clients that do better with Local or FedAvg on the same data and seed; None if neither is here."""
+    results = [folder.result() for folder in folders]
+    finals = [final_accuracy(folder) for folder in folders]
+    worlds = [(folder.environment().get("data_sha256"), result["seed"]) for folder, result in zip(folders, results, strict=True)]
+    found: list[tuple[ClientId, ...] | None] = []
+    for number, result in enumerate(results):
+        others = [
+            finals[other]
+            for other, baseline in enumerate(results)
+            if baseline["method"] in BASELINES and baseline["method"] != result["method"] and worlds[other] == worlds[number]
+        ]
+        found.append(harmed(finals[number], others) if others else None)
+    return found
+
+
+def final_accuracy(folder: RunFolder) -> dict[ClientId, float]:
+    """Every client's accuracy after the last round."""
+    table = folder.clients().to_pydict()
+    last = max(table["round"], default=0)
+    return {
+        client: accuracy
+        for number, client, accuracy in zip(table["round"], table["client"], table["accuracy"], strict=True)
+        if number == last and accuracy is not None
+    }
+
+
+def as_number(value: object) -> float:
+    """A number of a verdict."""
+    return float(value) if isinstance(value, int | float) else float("nan")
+
+
+def as_table(lines: Sequence[Line]) -> list[dict[str, object]]:
+    """The lines as plain data."""
+    return [{field.name: getattr(line, field.name) for field in fields(Line)} for line in lines]
+
+
+HEADINGS = ("method", "accuracy", "worst tenth", "variance", "groups", "ARI", "harmed", "MB up", "MB down", "seconds")
+
+
+def as_text(line: Line) -> tuple[str, ...]:
+    """A line as a reader wants it, under HEADINGS."""
+    spread = f" ± {100 * line.accuracy_deviation:.1f}" if line.runs > 1 else ""
+    return (
+        line.method,
+        f"{100 * line.accuracy:.1f} %{spread}",
+        f"{100 * line.worst_tenth:.1f} %",
+        f"{line.accuracy_variance:.0f}",
+        f"{line.groups:.0f}",
+        "-" if line.ari is None else f"{line.ari:.2f}",
+        "-" if line.harmed is None else f"{line.harmed:.0f}",
+        f"{line.bytes_up / 1e6:.1f}",
+        f"{line.bytes_down / 1e6:.1f}",
+        f"{line.seconds:.1f}",
+    )
