@@ -18,10 +18,12 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.core: $(VENV)/bin/python pyproject.toml constraints.txt
+	@echo "installing fedclade and what it needs (torch is large: a minute or more) ..."
 	$(PIP) -e .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core
+	@echo "installing the tools for tests ..."
 	$(PIP) -e ".[dev]"
 	@touch $@
 

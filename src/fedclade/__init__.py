@@ -1,11 +1,11 @@
 """fedclade: clustered federated learning.
 
-    import fedclade as fc
+import fedclade as fc
 
-    federation = fc.data.build(source="digits", world="classes", clients=20, groups=4, seed=0)
-    run = fc.train(federation, fc.FedAvg(), net="mlp", rounds=20, participation=0.2)
-    run.accuracy, run.worst_tenth, run.model_for("client-07")
-    fc.compare(federation, [fc.FedAvg(), fc.Local()], seeds=3, rounds=20).report("report.html")
+federation = fc.data.build(source="digits", world="classes", clients=20, groups=4, seed=0)
+run = fc.train(federation, fc.FedAvg(), net="mlp", rounds=20, participation=0.2)
+run.accuracy, run.worst_tenth, run.model_for("client-07")
+fc.compare(federation, [fc.FedAvg(), fc.Local()], seeds=3, rounds=20).report("report.html")
 """
 
 import importlib

@@ -50,9 +50,7 @@ def train(
     `net` is a name (see `fedclade models`), or a function that returns a `torch.nn.Module`.
     """
     experiment = planned(federation, method, net, net_settings, settings)
-    return runs.start(
-        experiment, out=None if out is None else Path(out), federation=federation, own_net=own(net)
-    )
+    return runs.start(experiment, out=None if out is None else Path(out), federation=federation, own_net=own(net))
 
 
 def resume(path: str | Path, *, federation: Federation | None = None, net: OwnNet | None = None) -> Run:

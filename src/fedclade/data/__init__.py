@@ -1,7 +1,7 @@
 """Examples, and how they are spread over clients.
 
-    federation = build(source="digits", world="classes", clients=20, groups=4, seed=0)
-    federation["client-07"].train.inputs, federation.truth
+federation = build(source="digits", world="classes", clients=20, groups=4, seed=0)
+federation["client-07"].train.inputs, federation.truth
 """
 
 from fedclade.data.federation import ClientData, Federation, Part, Pool, Source

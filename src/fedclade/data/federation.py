@@ -40,7 +40,7 @@ class Pool:
         if len(self.labels) and self.labels.min() < 0:
             raise InputError("a label is negative", where="a pool of examples", got=str(self.labels.min()), need=">= 0")
         if self.inputs.dtype == np.float32 and not np.isfinite(self.inputs).all():
-            broken = ~np.isfinite(self.inputs).reshape(len(self.inputs), -1).all(axis=1)
+            broken = ~np.all(np.isfinite(self.inputs), axis=tuple(range(1, self.inputs.ndim)))
             raise InputError(
                 "inputs are not finite",
                 where=f"a pool of examples, first at example {int(np.argmax(broken))}",
@@ -82,7 +82,9 @@ class Part:
         """(examples, ...) float32, made anew at every call; bytes become 0 to 1."""
         raw = self.pool.inputs[self.index]
         scaled = raw.astype(np.float32) / np.float32(255) if raw.dtype == np.uint8 else raw.astype(np.float32)
-        return np.ascontiguousarray(np.rot90(scaled, self.quarter_turns, axes=(-2, -1))) if self.quarter_turns else scaled
+        return (
+            np.ascontiguousarray(np.rot90(scaled, self.quarter_turns, axes=(-2, -1))) if self.quarter_turns else scaled
+        )
 
     @property
     def labels(self) -> NDArray[np.int64]:
@@ -116,7 +118,9 @@ class Federation:
         ids = checked_ids(self.data, where=self.name)
         shapes = {part.pool.inputs.shape[1:] for held in self.data.values() for part in (held.train, held.test)}
         if len(shapes) != 1:
-            raise InputError("clients' inputs differ in shape", where=self.name, got=str(sorted(shapes)), need="one shape")
+            raise InputError(
+                "clients' inputs differ in shape", where=self.name, got=str(sorted(shapes)), need="one shape"
+            )
         for client in ids:
             for use, part in (("training", self.data[client].train), ("test", self.data[client].test)):
                 if len(part) == 0:

@@ -50,7 +50,9 @@ def from_arrays(
         try:
             pool = Pool(kept.copy(), labels.astype(np.int64))
         except InputError as wrong:
-            raise InputError(wrong.what, where=f"{where}, {wrong.where}", got=wrong.got, need=wrong.need, do=wrong.do) from None
+            raise InputError(
+                wrong.what, where=f"{where}, {wrong.where}", got=wrong.got, need=wrong.need, do=wrong.do
+            ) from None
         classes = max(classes, int(pool.labels.max()) + 1)
         data[client] = held_out(pool, np.arange(len(inputs)), test, (seed, "own", client))
     return Federation(name, data, max(classes, 2))

@@ -20,7 +20,9 @@ def named(clients: int) -> tuple[ClientId, ...]:
 def planted(clients: Sequence[ClientId], groups: int, rng: np.random.Generator) -> dict[ClientId, int]:
     """A group for each client: sizes differ by one at the most, and names tell nothing."""
     if groups > len(clients):
-        raise InputError("more groups than clients", where="data.groups", got=str(groups), need=f"at most {len(clients)}")
+        raise InputError(
+            "more groups than clients", where="data.groups", got=str(groups), need=f"at most {len(clients)}"
+        )
     numbers = rng.permutation(np.arange(len(clients)) % groups)
     return {client: int(number) for client, number in zip(clients, numbers, strict=True)}
 

@@ -55,7 +55,7 @@ def fault(reply: Reply, ask: Ask, enrolled: int) -> str:
     for name, form in forms.items():
         if wrong := misfit(reply.arrays[name], form):
             return f"{name}: {wrong}"
-    if ask.verb == "evaluate" and reply.arrays["correct"] > reply.examples:
+    if ask.verb == "evaluate" and int(reply.arrays["correct"]) > reply.examples:
         return f"correct: got {reply.arrays['correct']}, need at most {reply.examples}"
     if ask.verb == "sketch":
         points, counts = reply.arrays["points"], reply.arrays["counts"]
@@ -76,8 +76,8 @@ def misfit(array: NDArray[np.generic], form: Form) -> str:
         return f"got shape {array.shape}, need {need}"
     if not np.isfinite(array).all():
         return f"got {int((~np.isfinite(array)).sum())} of {array.size} values NaN or infinite, need finite"
-    if (array < form.least_value).any():
-        return f"got {array.min()}, need at least {form.least_value:g}"
+    if array.size and (least := float(np.min(array))) < form.least_value:
+        return f"got {least:g}, need at least {form.least_value:g}"
     return ""
 
 

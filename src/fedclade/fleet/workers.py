@@ -1,8 +1,8 @@
 """Persistent worker processes that answer for clients, one thread each.
 
-Workers are forked, so that examples and the net are in their memory without a copy, and any function that makes a module
-will do. Models travel through memory that a worker shares with the server; only a short header goes through a pipe.
-Each request is answered from its own content alone: who answers it, and when, changes no bit.
+Workers are forked, so that examples and the net are in their memory without a copy, and any function that makes a
+module will do. Models travel through memory that a worker shares with the server; only a short header goes through
+a pipe. Each request is answered from its own content alone: who answers it, and when, changes no bit.
 """
 
 import json
@@ -33,9 +33,7 @@ class Shared:
     """Memory that a worker shares with the server: it grows when needed and has no name, so a kill leaves nothing."""
 
     def __init__(self) -> None:
-        self._file = tempfile.TemporaryFile() if not hasattr(os, "memfd_create") else os.fdopen(
-            os.memfd_create("fedclade"), "w+b"
-        )
+        self._file = os.memfd_create("fedclade") if hasattr(os, "memfd_create") else unnamed_file()
         self._memory: mmap.mmap | None = None
 
     def write(self, arrays: Mapping[str, NDArray[np.generic]]) -> list[tuple[str, str, list[int], int]]:
@@ -60,14 +58,27 @@ class Shared:
             found[name] = np.frombuffer(memory, np.dtype(dtype), size, start).reshape(shape).copy()
         return found
 
+    def close(self) -> None:
+        """Give the memory back."""
+        if self._memory is not None:
+            self._memory.close()
+        os.close(self._file)
+
     def _mapped(self, size: int) -> mmap.mmap:
         """The memory, at least so large."""
         if self._memory is None or len(self._memory) < size:
             room = max(size, mmap.PAGESIZE)
-            if os.fstat(self._file.fileno()).st_size < room:
-                os.ftruncate(self._file.fileno(), room)
-            self._memory = mmap.mmap(self._file.fileno(), os.fstat(self._file.fileno()).st_size)
+            if os.fstat(self._file).st_size < room:
+                os.ftruncate(self._file, room)
+            self._memory = mmap.mmap(self._file, os.fstat(self._file).st_size)
         return self._memory
+
+
+def unnamed_file() -> int:
+    """A file that is gone when nobody has it open, where the system has no memory without a name."""
+    handle, path = tempfile.mkstemp(prefix="fedclade-")
+    os.unlink(path)
+    return handle
 
 
 class Workers:
@@ -100,22 +111,21 @@ class Workers:
     def ask(self, asks: Iterable[Ask]) -> Iterator[Reply]:
         """The replies as they arrive. Requests are taken one by one, when a worker is free."""
         if not self._pipes:
-            one_thread()
-            for ask in asks:
-                yield self._answer(ask)
+            with one_thread():
+                yield from map(self._answer, asks)
             return
         rest = iter(asks)
         busy: dict[Connection, int] = {}
         for number in range(len(self._pipes)):
-            if (ask := next(rest, None)) is not None:
-                busy[self._send(number, ask)] = number
+            if (first := next(rest, None)) is not None:
+                busy[self._send(number, first)] = number
         while busy:
             for pipe in wait(list(busy)):
                 assert isinstance(pipe, Connection)
                 number = busy.pop(pipe)
                 reply = self._receive(number)
-                if (ask := next(rest, None)) is not None:
-                    busy[self._send(number, ask)] = number
+                if (following := next(rest, None)) is not None:
+                    busy[self._send(number, following)] = number
                 yield reply
 
     def close(self) -> None:
@@ -127,7 +137,9 @@ class Workers:
             if process.is_alive():
                 process.terminate()
                 process.join()
-        self._pipes, self._processes = [], []
+        for shared in self._shared:
+            shared.close()
+        self._pipes, self._processes, self._shared = [], [], []
 
     def _send(self, number: int, ask: Ask) -> Connection:
         header = {
@@ -175,31 +187,27 @@ def serve(answer: Answer, pipe: Connection, shared: Shared, not_mine: list[Conne
         inherited.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server decides what an interrupt means
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    one_thread()
-    while True:
-        try:
-            header = json.loads(pipe.recv_bytes())
-        except (EOFError, OSError):
-            return
-        client = header["ask"]["client"]
-        try:
-            now = Round(**{**header["now"], "local": LocalTraining(**header["now"]["local"])})
-            rows = shared.read(header["places"])["rows"]
-            assert rows.dtype == np.float32
-            reply = answer(Ask(**header["ask"], now=now, rows=rows.astype(np.float32, copy=False)))
-            message: dict[str, object] = {
-                "reply": {
-                    "verb": reply.verb,
-                    "client": reply.client,
-                    "round": reply.round,
-                    "examples": reply.examples,
-                },
-                "places": shared.write(reply.arrays),
-                "cpu_seconds": process_time(),
-            }
-        except Exception:
-            message = {"bug": traceback.format_exc(), "client": client}
-        try:
-            pipe.send_bytes(json.dumps(message).encode())
-        except OSError:
-            return
+    with one_thread():
+        while answered(answer, pipe, shared):
+            pass
+
+
+def answered(answer: Answer, pipe: Connection, shared: Shared) -> bool:
+    """Answer one request; False when there will be no more."""
+    try:
+        header = json.loads(pipe.recv_bytes())
+    except (EOFError, OSError):
+        return False
+    try:
+        now = Round(**{**header["now"], "local": LocalTraining(**header["now"]["local"])})
+        rows = shared.read(header["places"])["rows"].astype(np.float32, copy=False)
+        reply = answer(Ask(**header["ask"], now=now, rows=rows))
+        told = {"verb": reply.verb, "client": reply.client, "round": reply.round, "examples": reply.examples}
+        message = {"reply": told, "places": shared.write(reply.arrays), "cpu_seconds": process_time()}
+    except Exception:
+        message = {"bug": traceback.format_exc(), "client": header["ask"]["client"]}
+    try:
+        pipe.send_bytes(json.dumps(message).encode())
+    except OSError:
+        return False
+    return True

@@ -19,7 +19,7 @@ def score(bench: Workbench, row: Row, part: Part) -> tuple[int, float]:
     inputs, labels = torch.from_numpy(part.inputs), torch.from_numpy(part.labels)
     correct, loss = 0, 0.0
     with torch.inference_mode():
-        for some, wanted in zip(inputs.split(BATCH), labels.split(BATCH), strict=True):
+        for some, wanted in zip(torch.split(inputs, BATCH), torch.split(labels, BATCH), strict=True):
             logits = bench.module(some)
             correct += int((logits.argmax(dim=1) == wanted).sum())
             loss += float(cross_entropy(logits, wanted, reduction="sum"))

@@ -24,7 +24,7 @@ def train(bench: Workbench, start: Row, part: Part, now: Round, client: ClientId
         for _ in range(how.epochs):
             total = 0.0
             shuffled = torch.from_numpy(order.permutation(len(part)))
-            for chosen in shuffled.split(how.batch):
+            for chosen in torch.split(shuffled, how.batch):
                 gradient.zero_()
                 loss = cross_entropy(bench.module(inputs[chosen]), labels[chosen])
                 loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped

@@ -1,6 +1,7 @@
 """FedProx: FedAvg whose clients are held back from drifting away (Li et al., 2020).
 
-A client minimises its own loss plus mu/2 |w - w_t|^2, where w_t is the model that it was sent. With mu = 0 this is FedAvg.
+A client minimises its own loss plus mu/2 |w - w_t|^2, where w_t is the model that it was sent. With mu = 0 this is
+FedAvg.
 """
 
 from dataclasses import replace

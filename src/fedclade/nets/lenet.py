@@ -13,7 +13,10 @@ class LeNet:
         """Images (channels, height, width), 6 x 6 or larger. Padded, so that small ones keep something to pool."""
         if len(inputs) != 3 or min(inputs[1:]) < 6:
             raise InputError(
-                "lenet cannot read these inputs", where="net.name", got=str(inputs), need="(channels, height, width) from 6 x 6"
+                "lenet cannot read these inputs",
+                where="net.name",
+                got=str(inputs),
+                need="(channels, height, width) from 6 x 6",
             )
         channels, height, width = inputs
         # 28 x 28 is LeNet's own size: padding 2, then none. Smaller images are padded twice.

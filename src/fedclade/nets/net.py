@@ -43,7 +43,10 @@ class Net:
         for name, tensor, trained in tensors(self.fresh(0)):
             if tensor.dtype != torch.float32:
                 raise InputError(
-                    f"a tensor of net {self.name} is not float32", where=name, got=str(tensor.dtype), need="torch.float32"
+                    f"a tensor of net {self.name} is not float32",
+                    where=name,
+                    got=str(tensor.dtype),
+                    need="torch.float32",
                 )
             found.append(Piece(name, tuple(tensor.shape), start, start + tensor.numel(), trained))
             start += tensor.numel()

@@ -29,7 +29,10 @@ def architecture_named(name: str) -> type[Architecture]:
 
 
 def net_for(
-    net: str | Callable[[], nn.Module], inputs: tuple[int, ...], classes: int, settings: Mapping[str, object] | None = None
+    net: str | Callable[[], nn.Module],
+    inputs: tuple[int, ...],
+    classes: int,
+    settings: Mapping[str, object] | None = None,
 ) -> Net:
     """The net of a name with its settings, or of a user's own function that makes a module."""
     if not isinstance(net, str):

@@ -1,9 +1,9 @@
 """What can go wrong, and the exit code that each kind gives.
 
-    FedcladeError      1  our bug, if nothing more exact fits
-    ├── InputError     2  what the user gave is wrong; nothing was started
-    ├── Stopped        3  the run could not go on; its state is safe and can be resumed
-    └── Damaged        4  a run folder is not what was written there
+FedcladeError      1  our bug, if nothing more exact fits
+├── InputError     2  what the user gave is wrong; nothing was started
+├── Stopped        3  the run could not go on; its state is safe and can be resumed
+└── Damaged        4  a run folder is not what was written there
 """
 
 

@@ -9,9 +9,9 @@ A wrong type, a value out of range and an unknown name raise an `InputError` tha
 
 import dataclasses
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
-from typing import TypeVar, dataclass_transform
+from typing import TypeVar, cast, dataclass_transform
 
 from pydantic import ConfigDict, Field, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
@@ -27,10 +27,9 @@ Plain = None | bool | int | float | str | tuple["Plain", ...]
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(Field, dataclasses.field))
 def settings(cls: type[Made]) -> type[Made]:
     """Make a class of settings."""
-    made = checked_dataclass(
-        cls, frozen=True, kw_only=True, config=ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
-    )
-    check = made.__init__
+    strict = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+    made = cast("type[Made]", checked_dataclass(cls, frozen=True, kw_only=True, config=strict))
+    check: Callable[..., None] = made.__init__
 
     @wraps(check)
     def checked(self: Made, *args: object, **values: object) -> None:
@@ -39,7 +38,7 @@ def settings(cls: type[Made]) -> type[Made]:
         except ValidationError as wrong:
             raise explained(wrong, cls, where=cls.__name__) from None
 
-    made.__init__ = checked  # type: ignore[method-assign]  # the one seam where pydantic's error becomes ours
+    setattr(made, "__init__", checked)  # noqa: B010  # the one seam where pydantic's error becomes ours
     return made
 
 

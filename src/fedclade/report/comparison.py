@@ -72,16 +72,21 @@ def compared(folders: Sequence[RunFolder]) -> tuple[Line, ...]:
 
 
 def harmed_clients(folders: Sequence[RunFolder]) -> list[tuple[ClientId, ...] | None]:
-    """For each run, the clients that do better with Local or FedAvg on the same data and seed; None if neither is here."""
+    """For each run, who does better with Local or FedAvg on the same data and seed; None if neither is here."""
     results = [folder.result() for folder in folders]
     finals = [final_accuracy(folder) for folder in folders]
-    worlds = [(folder.environment().get("data_sha256"), result["seed"]) for folder, result in zip(folders, results, strict=True)]
+    worlds = [
+        (folder.environment().get("data_sha256"), result["seed"])
+        for folder, result in zip(folders, results, strict=True)
+    ]
     found: list[tuple[ClientId, ...] | None] = []
     for number, result in enumerate(results):
         others = [
             finals[other]
             for other, baseline in enumerate(results)
-            if baseline["method"] in BASELINES and baseline["method"] != result["method"] and worlds[other] == worlds[number]
+            if baseline["method"] in BASELINES
+            and baseline["method"] != result["method"]
+            and worlds[other] == worlds[number]
         ]
         found.append(harmed(finals[number], others) if others else None)
     return found

@@ -1,7 +1,8 @@
 """Each group has classes of its own: FLT's scenario 1.
 
-The classes, in random order, are cut into runs, one for each group. Within a group every client gets the same number of
-examples of each of its classes, without replacement. (The authors' sampler pads short classes with copies of one image.)
+The classes, in random order, are cut into runs, one for each group. Within a group every client gets the same number
+of examples of each of its classes, without replacement. (The authors' sampler pads short classes with copies of one
+image.)
 """
 
 from typing import Annotated

@@ -40,7 +40,10 @@ def distinct_permutations(classes: int, count: int, rng: np.random.Generator) ->
     """So many permutations of the classes, no two alike."""
     if count > math.factorial(classes):
         raise InputError(
-            "more groups than ways to name the classes", where="data.groups", got=str(count), need=f"{classes}! or fewer"
+            "more groups than ways to name the classes",
+            where="data.groups",
+            got=str(count),
+            need=f"{classes}! or fewer",
         )
     found: dict[bytes, Index] = {}
     while len(found) < count:

@@ -1,0 +1,89 @@
+"""The command tree, and the one place where an exception becomes a line on stderr and an exit code."""
+
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+
+import typer
+
+from fedclade.cli import info, run, runs
+
+app = typer.Typer(
+    name="fedclade",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback()
+def about() -> None:
+    """Clustered federated learning: which clients belong together, and a model for each group.
+
+    Start with `fedclade demo`. Every command takes --json, --quiet and --debug (tracebacks).
+    """
+
+
+app.command("demo")(run.demo)
+app.command("run")(run.run)
+app.command("compare")(run.compare)
+app.command("resume")(run.resume)
+app.command("report")(runs.report)
+app.add_typer(runs.app, name="runs")
+app.command("methods")(info.methods)
+app.command("worlds")(info.worlds)
+app.command("models")(info.models)
+app.command("doctor")(info.doctor)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command and leave with its exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in given
+    signal.signal(signal.SIGTERM, interrupt)
+    sys.exit(code_of([word for word in given if word != "--debug"], debug))
+
+
+def interrupt(*_: object) -> None:
+    """A request to end is an interrupt: what is on disk stays good."""
+    raise KeyboardInterrupt
+
+
+def code_of(arguments: list[str], debug: bool) -> int:
+    """The exit code of a command: 0 good, 1 our bug, 2 wrong input, 3 stopped and resumable, 4 damaged."""
+    try:
+        code = app(arguments, prog_name="fedclade", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except KeyboardInterrupt:
+        return failed("interrupted; nothing was started", 3)
+    except BrokenPipeError:  # the reader of our output has left
+        sys.stderr.close()
+        return 0
+    except Exception as wrong:
+        if debug:
+            traceback.print_exc()
+        if hasattr(wrong, "format_message"):  # typer's own: a wrong option or argument
+            return usage(wrong.format_message(), type(wrong).__name__)
+        known = getattr(wrong, "exit_code", None)
+        if isinstance(known, int):
+            return failed(str(wrong), known)
+        return failed(
+            f"a bug in fedclade, {type(wrong).__name__}: {wrong}; do: run again with --debug and report what it prints",
+            1,
+        )
+
+
+def usage(message: str, kind: str) -> int:
+    """What typer found wrong with the words of a command."""
+    if kind == "NoArgsIsHelpError":
+        print(message)
+        return 0
+    return failed(f"{message.rstrip('.')}; do: fedclade COMMAND --help", 2)
+
+
+def failed(message: str, code: int) -> int:
+    """One line of stderr, and the exit code."""
+    print("error: " + " ".join(message.split()), file=sys.stderr)
+    return code

@@ -1,0 +1,91 @@
+"""Commands that tell what there is: methods, worlds, models, doctor."""
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from fedclade.cli.screen import Json, Quiet, emit, table
+
+Made = TypeVar("Made")
+
+
+def methods(as_json: Json = False, quiet: Quiet = False) -> None:
+    """List the methods with their settings."""
+    from fedclade.methods import METHODS
+
+    listing({name: known.made for name, known in METHODS.items()}, as_json, quiet)
+
+
+def worlds(as_json: Json = False, quiet: Quiet = False) -> None:
+    """List the worlds: how examples are spread over clients."""
+    from fedclade.data import WORLDS
+
+    listing(WORLDS, as_json, quiet)
+
+
+def models(as_json: Json = False, quiet: Quiet = False) -> None:
+    """List the nets that clients can train."""
+    from fedclade.nets import NETS
+
+    listing(NETS, as_json, quiet)
+
+
+def listing(known: Mapping[str, type[Made]], as_json: bool, quiet: bool) -> None:
+    """Names, what each one is, and its settings with their defaults."""
+    from fedclade.nouns.settings import plain
+
+    found = {name: ((made.__doc__ or "").strip().partition("\n")[0], plain(made())) for name, made in known.items()}
+    if as_json:
+        emit({name: {"summary": summary, "settings": settings} for name, (summary, settings) in found.items()})
+    elif quiet:
+        print("\n".join(found))
+    else:
+        rows = [
+            (name, summary, ", ".join(f"{key} = {value}" for key, value in settings.items()))
+            for name, (summary, settings) in found.items()
+        ]
+        table(("name", "what it is", "settings and defaults"), rows, left=3)
+
+
+def doctor(as_json: Json = False, quiet: Quiet = False) -> None:
+    """Tell what this machine has, and what is missing."""
+    import multiprocessing
+    import os
+    import shutil
+    from pathlib import Path
+
+    from fedclade.data import SOURCES
+    from fedclade.runs.environment import EXTRAS, environment, installed
+
+    here = environment()
+    folder = os.environ.get("FEDCLADE_DATA", "")
+    checks = {
+        "workers can be forked": "fork" in multiprocessing.get_all_start_methods(),
+        "2 GB free here": shutil.disk_usage(".").free > 2e9,
+        "FEDCLADE_DATA is a folder, or unset": not folder or Path(folder).is_dir(),
+    }
+    extras = {extra: installed(package) for extra, package in EXTRAS.items()}
+    found = {
+        **{name: here[name] for name in ("python", "packages", "platform", "cores", "memory_bytes")},
+        "extras": extras,
+        "sources": {name: source.summary for name, source in SOURCES.items()},
+        "engine": {"name": "simulated", "path": "general", "threads_per_worker": 1},
+        "checks": checks,
+    }
+    if as_json:
+        emit(found)
+        return
+    rows = [(name, "yes" if good else "NO") for name, good in checks.items()]
+    if not quiet:
+        packages, memory = found["packages"], found["memory_bytes"]
+        assert isinstance(packages, dict)
+        assert isinstance(memory, int)
+        rows = [
+            ("python", str(found["python"])),
+            *((str(name), str(version)) for name, version in packages.items()),
+            *((f"extra {name}", version or "not installed") for name, version in extras.items()),
+            ("cores", str(found["cores"])),
+            ("memory", f"{memory / 1e9:.1f} GB"),
+            ("engine", "simulated, one thread per worker, general path (torch autograd)"),
+            *rows,
+        ]
+    table(("what", "here"), rows, left=2)

@@ -1,0 +1,135 @@
+"""Commands that train: demo, run, compare, resume."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fedclade.cli.screen import Json, Quiet, emit, progress, table
+
+if TYPE_CHECKING:
+    from fedclade.runs.experiment import Experiment
+    from fedclade.runs.run import Run
+
+ExperimentFile = Annotated[Path, typer.Argument(help="The experiment, a TOML file.", show_default=False)]
+Changes = Annotated[
+    list[str] | None, typer.Option("--set", metavar="A.B=C", help="Change a setting of the experiment; repeatable.")
+]
+Seed = Annotated[int | None, typer.Option(help="Change run.seed.", show_default=False)]
+Out = Annotated[
+    Path | None, typer.Option(help="The folder to write; a new one below runs/ otherwise.", show_default=False)
+]
+
+
+def run(
+    experiment: ExperimentFile,
+    changes: Changes = None,
+    seed: Seed = None,
+    out: Out = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train one method on one experiment."""
+    from fedclade.runs.experiment import read_experiment
+    from fedclade.runs.run import start
+
+    wanted = read_experiment(experiment, changes or (), seed)
+    with progress(quiet or as_json) as watch:
+        done = start(wanted, out=out, watch=watch(wanted.method_name))
+    show(done, as_json)
+
+
+def resume(
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.", show_default=False)],
+    workers: Annotated[
+        int | None, typer.Option(help="Other processes than before; same result.", show_default=False)
+    ] = None,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Pass over a damaged last checkpoint or lost facts, and go on.")
+    ] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Continue a run that was stopped, to the same models; check one that is finished."""
+    from fedclade.runs import run as runs
+
+    with progress(quiet or as_json) as watch:
+        done = runs.resume(folder, workers=workers, repair=repair, watch=watch(folder.name))
+    show(done, as_json)
+
+
+def compare(
+    experiment: ExperimentFile,
+    methods: Annotated[
+        list[str], typer.Option("--method", "-m", help="A method to compare; repeatable.", show_default=False)
+    ],
+    seeds: Annotated[int, typer.Option(min=1, help="How many seeds, from run.seed on.")] = 1,
+    changes: Changes = None,
+    seed: Seed = None,
+    out: Out = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train several methods on the same data and seeds; print the table and write a report.
+
+    Called again with the same --out it goes on where it was stopped.
+    """
+    from fedclade.runs.experiment import read_experiment
+    from fedclade.runs.folder import new_name
+
+    wanted = read_experiment(experiment, changes or (), seed)
+    together(wanted, methods, seeds, out or Path("runs") / new_name("compare", wanted.source), as_json, quiet)
+
+
+DEMO = {
+    "data": {"source": "digits", "world": "rotation", "clients": 20, "groups": 4},
+    "local": {"epochs": 3, "batch": 10, "lr": 0.1},
+    "run": {"rounds": 30, "participation": 0.5, "evaluate_every": 2},
+}
+
+
+def demo(out: Out = None, as_json: Json = False, quiet: Quiet = False) -> None:
+    """One minute, no network: real digits on 20 clients in four hidden groups.
+
+    Each group sees the digits turned by another quarter, and nobody is told.
+    """
+    from fedclade.methods import METHODS
+    from fedclade.runs.experiment import experiment_from
+    from fedclade.runs.folder import new_name
+
+    if not (quiet or as_json):
+        print("Real hand-written digits on 20 clients. Four hidden groups: each sees them turned by another quarter.")
+    shown = [name for name, known in METHODS.items() if known.demo]
+    folder = out or Path("runs") / new_name("demo", "digits")
+    together(experiment_from(DEMO, where="the demo"), shown, 1, folder, as_json, quiet)
+    if not (quiet or as_json):
+        print(f"Next: fedclade runs show {folder / (shown[0] + '-seed0')}")
+
+
+def together(experiment: "Experiment", methods: list[str], seeds: int, out: Path, as_json: bool, quiet: bool) -> None:
+    """Compare, print the table, write the report."""
+    from fedclade.report.comparison import HEADINGS, as_table, as_text, compared
+    from fedclade.report.html import write_report
+    from fedclade.runs import compare as comparing
+
+    with progress(quiet or as_json) as watch:
+        done = comparing.compare(experiment, methods, seeds, out, lambda name, seed: watch(f"{name}, seed {seed}"))
+    folders = [each.folder for each in done]
+    lines = compared(folders)
+    report = write_report(folders, out / "report.html")
+    if as_json:
+        emit({"methods": as_table(lines), "runs": [dict(each.result) for each in done], "report": str(report)})
+        return
+    table(HEADINGS, [as_text(line) for line in lines])
+    print(f"Report: {report}")
+
+
+def show(done: "Run", as_json: bool) -> None:
+    """The verdict of one run."""
+    from fedclade.report.comparison import HEADINGS, as_text, compared
+
+    if as_json:
+        emit(done.result)
+        return
+    table(HEADINGS, [as_text(line) for line in compared([done.folder])])
+    print(f"Run: {done.path}")

@@ -1,0 +1,121 @@
+"""Commands that read run folders: runs list, runs show, report."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fedclade.cli.screen import Json, Quiet, emit, table
+
+if TYPE_CHECKING:
+    from fedclade.runs.folder import RunFolder
+
+app = typer.Typer(no_args_is_help=True, help="List runs, or show one.")
+
+
+@app.command("list")
+def list_runs(
+    folder: Annotated[Path, typer.Argument(help="Where to look: here and one level below.")] = Path("runs"),
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """List the runs of a folder, with how far each one is."""
+    from fedclade.nouns import InputError
+    from fedclade.runs.compare import runs_below
+
+    if not folder.is_dir():
+        raise InputError("there is no such folder", where=str(folder), need="a folder with runs in it")
+    found = [overview(run) for run in runs_below(folder)]
+    if as_json:
+        emit({"runs": found})
+    elif found or not quiet:
+        headings = ("run", "state", "method", "round", "accuracy")
+        table(headings, [[shown(one[heading]) for heading in headings] for one in found], left=3)
+
+
+@app.command("show")
+def show_run(
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.", show_default=False)],
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Show one run: how far it is, its settings, its groups, what went wrong on the way."""
+    from fedclade.runs.folder import RunFolder
+
+    run = RunFolder.open(folder)
+    seen = overview(run)
+    result = run.result() if run.finished else {}
+    asked = (folder / "experiment.toml").read_text(encoding="utf-8")
+    refused = [refusal for event in run.events() for refusal in listed(event.get("refused"))]
+    if as_json:
+        emit({**seen, "result": result or None, "experiment": asked, "refused": refused})
+        return
+    print(f"{seen['run']}: {seen['state']}, {seen['method']}, round {seen['round']}")
+    for name, value in result.items():
+        if isinstance(value, int | float | str) and name not in ("run", "method"):
+            print(f"  {name:26} {value:.4f}" if isinstance(value, float) else f"  {name:26} {value}")
+    groups = listed(result.get("groups"))
+    for number, members in enumerate(groups if len(groups) < 20 else ()):
+        print(f"  group {number}: {', '.join(str(client) for client in listed(members))}")
+    if refused:
+        print(f"  refused replies: {len(refused)}, first {refused[0]}")
+    if not quiet:
+        print(asked)
+
+
+def report(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of finished runs.", show_default=False)],
+    out: Annotated[
+        Path | None, typer.Option(help="The file to write; in the first run otherwise.", show_default=False)
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write one HTML file about one run, or several side by side. It works offline."""
+    from fedclade.report.html import write_report
+    from fedclade.runs.compare import runs_below
+    from fedclade.runs.folder import RunFolder
+
+    # A folder of runs stands for all the runs in it.
+    folders = [
+        run
+        for path in runs
+        for run in (() if (path / "experiment.toml").exists() else runs_below(path)) or (RunFolder.open(path),)
+    ]
+    written = write_report(folders, out or runs[0] / "report.html")
+    if as_json:
+        emit({"report": str(written), "runs": [str(folder.path) for folder in folders]})
+    elif not quiet:
+        print(f"Report: {written}")
+
+
+def overview(run: "RunFolder") -> dict[str, object]:
+    """How far a run is."""
+    import tomllib
+
+    from fedclade.nouns import Damaged
+
+    try:
+        asked = tomllib.loads((run.path / "experiment.toml").read_text(encoding="utf-8"))
+        rounds, method = asked["run"]["rounds"], asked["method"]["name"]
+    except (ValueError, KeyError, TypeError):
+        raise Damaged("experiment.toml is damaged", where=str(run.path), need="it as it was") from None
+    rounds_seen = [event["round"] for event in run.events() if event.get("event") == "round"]
+    accuracies = [event["accuracy"] for event in run.events() if event.get("event") == "evaluation"]
+    return {
+        "run": str(run.path),
+        "state": "finished" if run.finished else "running" if run.live else "stopped",
+        "method": method,
+        "round": f"{rounds_seen[-1] if rounds_seen else 0}/{rounds}",
+        "accuracy": accuracies[-1] if accuracies else None,
+    }
+
+
+def shown(value: object) -> str:
+    """A cell of the list."""
+    return "-" if value is None else f"{100 * value:.1f} %" if isinstance(value, float) else str(value)
+
+
+def listed(value: object) -> list[object]:
+    """The value, if it is a list."""
+    return value if isinstance(value, list) else []

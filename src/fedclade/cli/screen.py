@@ -1,0 +1,81 @@
+"""What a command shows: tables and lines for people, one JSON object for machines, progress while it works."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from fedclade.runs.loop import Progress, Watch
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but the result.")]
+
+
+def emit(value: object) -> None:
+    """One JSON object on stdout."""
+    from fedclade.runs.folder import finite
+
+    print(json.dumps(finite(value), allow_nan=False))
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> None:
+    """A table on stdout; the first `left` columns are text, the others numbers."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(box=None, pad_edge=False, header_style="bold")
+    for number, heading in enumerate(headings):
+        text = number < left
+        drawn.add_column(heading, justify="left" if text else "right", no_wrap=not text or number == 0)
+    for row in rows:
+        drawn.add_row(*(Text(cell) for cell in row))  # names are text, never markup
+    wide = sys.stdout.isatty()
+    Console(width=None if wide else 200, highlight=False, soft_wrap=not wide).print(drawn)
+
+
+@contextmanager
+def progress(quiet: bool) -> Iterator[Callable[[str], "Watch"]]:
+    """Something to watch runs with: a bar for each on a terminal, else a line on stderr at each evaluation."""
+    if quiet:
+        yield lambda _: lambda _: None
+    elif not sys.stderr.isatty():
+
+        def lines(title: str) -> "Watch":
+            def line(now: "Progress") -> None:
+                if now.accuracy is not None:
+                    print(
+                        f"{title}: round {now.round}/{now.rounds}, accuracy {100 * now.accuracy:.1f} %", file=sys.stderr
+                    )
+
+            return line
+
+        yield lines
+    else:
+        from rich import progress as rich
+        from rich.console import Console
+
+        columns = (
+            rich.TextColumn("{task.description}", markup=False),
+            rich.BarColumn(),
+            rich.MofNCompleteColumn(),
+            rich.TextColumn("{task.fields[accuracy]}"),
+            rich.TimeRemainingColumn(),
+        )
+        with rich.Progress(*columns, console=Console(stderr=True)) as bars:
+
+            def bar(title: str) -> "Watch":
+                task = bars.add_task(title, total=None, accuracy="")
+
+                def move(now: "Progress") -> None:
+                    bars.update(task, total=now.rounds, completed=now.round)
+                    if now.accuracy is not None:
+                        bars.update(task, accuracy=f"accuracy {100 * now.accuracy:.1f} %")
+
+                return move
+
+            yield bar
