@@ -9,6 +9,15 @@ fc.compare(federation, [fc.FedAvg(), fc.Local()], seeds=3, rounds=20).report("re
 """
 
 import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fedclade import data
+    from fedclade.api import Comparison, compare, resume, train
+    from fedclade.data import Federation
+    from fedclade.methods import FedAvg, FedProx, Local, register
+    from fedclade.nouns import FedcladeError, Groups
+    from fedclade.runs.run import Run
 
 __version__ = "0.1.0"
 
@@ -28,7 +37,22 @@ _HOMES = {
     "train": "fedclade.api",
 }
 
-__all__ = sorted([*_HOMES, "__version__"])  # noqa: PLE0605  # a list, made once
+__all__ = [
+    "Comparison",
+    "FedAvg",
+    "FedProx",
+    "FedcladeError",
+    "Federation",
+    "Groups",
+    "Local",
+    "Run",
+    "__version__",
+    "compare",
+    "data",
+    "register",
+    "resume",
+    "train",
+]
 
 
 def __getattr__(name: str) -> object:

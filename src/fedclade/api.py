@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict, TypeVar, Unpack
+from typing import TypedDict, Unpack
 
 from fedclade.data import Federation
-from fedclade.methods import Method
+from fedclade.methods import AnyMethod
 from fedclade.nets import Module
 from fedclade.nouns import InputError, LocalTraining
 from fedclade.nouns.settings import made_from, names_of, unknown
@@ -17,7 +17,6 @@ from fedclade.runs.experiment import OWN, EngineSettings, Experiment, RunSetting
 from fedclade.runs.folder import new_name
 from fedclade.runs.run import Run
 
-State = TypeVar("State")
 OwnNet = Callable[[], Module]
 
 
@@ -38,7 +37,7 @@ class Settings(TypedDict, total=False):
 
 def train(
     federation: Federation,
-    method: Method[State],
+    method: AnyMethod,
     *,
     net: str | OwnNet = "mlp",
     net_settings: Mapping[str, object] | None = None,
@@ -76,7 +75,7 @@ class Comparison:
 
 def compare(
     federation: Federation,
-    methods: Sequence[Method[State]],
+    methods: Sequence[AnyMethod],
     *,
     seeds: int = 1,
     net: str | OwnNet = "mlp",
@@ -99,7 +98,7 @@ def compare(
 
 def planned(
     federation: Federation,
-    method: Method[State],
+    method: AnyMethod,
     net: str | OwnNet,
     net_settings: Mapping[str, object] | None,
     settings: Settings,
@@ -121,7 +120,7 @@ def planned(
         data={"source": OWN, "world": federation.name, "clients": len(federation)},
         net={"name": net, **(net_settings or {})} if isinstance(net, str) else {"name": OWN},
         local=local,
-        method=method,  # type: ignore[arg-type]  # a method is used with its own state only
+        method=method,
         run=run,
         engine=engine,
     )

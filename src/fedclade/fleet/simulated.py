@@ -12,13 +12,13 @@ from fedclade.local import Client
 from fedclade.nets import Net
 from fedclade.nouns import Assignment, ClientId, InputError, Round, Rows
 
-Wire = Callable[[Reply], Iterable[Reply]]
-"""What becomes of a reply on its way to the server."""
+Wire = Callable[[Iterator[Reply]], Iterable[Reply]]
+"""What becomes of the replies to one call on their way to the server."""
 
 
-def undisturbed(reply: Reply) -> Iterable[Reply]:
+def undisturbed(replies: Iterator[Reply]) -> Iterable[Reply]:
     """A wire on which nothing happens."""
-    return (reply,)
+    return replies
 
 
 class SimulatedFleet:
@@ -129,5 +129,4 @@ class SimulatedFleet:
             if client not in self._enrolled:
                 raise InputError(f'there is no client "{client}"', where=f"fleet.{verb}", need="a client of the fleet")
         gate = Gate(asks, self._enrolled)
-        arrivals = (late for reply in self._workers.ask(asks.values()) for late in self._wire(reply))
-        return gate, gate.admit(arrivals)
+        return gate, gate.admit(self._wire(self._workers.ask(asks.values())))

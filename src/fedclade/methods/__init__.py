@@ -3,11 +3,12 @@
 from fedclade.methods.fedavg import FedAvg
 from fedclade.methods.fedprox import FedProx
 from fedclade.methods.local import Local
-from fedclade.methods.protocol import Facts, First, Method
+from fedclade.methods.protocol import AnyMethod, Facts, First, Method
 from fedclade.methods.registry import METHODS, Known, method_named, name_of, register
 
 __all__ = [
     "METHODS",
+    "AnyMethod",
     "Facts",
     "FedAvg",
     "FedProx",

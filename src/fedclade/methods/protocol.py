@@ -30,7 +30,7 @@ dicts and dataclasses of them). Saving the state is saving the run. A whole meth
 """
 
 from collections.abc import Callable, Mapping
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from fedclade.fleet.protocol import Fleet
 from fedclade.nouns import Assignment, ClientId, Round, Row
@@ -63,3 +63,7 @@ class Method(Protocol[State]):
     def place(self, state: State, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> State:
         """The state with these clients in it as well."""
         ...
+
+
+AnyMethod: TypeAlias = Method[Any]
+"""A method with its own state, whatever that is: who holds it hands the state back to it and never looks inside."""

@@ -2,22 +2,21 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeVar
 
-from fedclade.methods.protocol import Method
+from fedclade.methods.protocol import AnyMethod
 from fedclade.nouns import InputError
 from fedclade.nouns.settings import made_from, unknown
-
-State = TypeVar("State")
 
 
 @dataclass(frozen=True)
 class Known:
     """A method that can be asked for by name."""
 
-    made: type[Method[object]]
+    made: type[AnyMethod]
     demo: bool
     """Whether `fedclade demo` shows it."""
+    finds_groups: bool
+    """Whether it claims to find planted groups; the conformance suite holds it to that."""
 
     @property
     def summary(self) -> str:
@@ -28,22 +27,21 @@ class Known:
 METHODS: dict[str, Known] = {}
 
 
-def register(name: str, made: type[Method[State]], *, demo: bool = False) -> None:
+def register(name: str, made: type[AnyMethod], *, demo: bool = False, finds_groups: bool = False) -> None:
     """Make a method known by this name, to experiments, to `compare` and to the conformance suite."""
     if name in METHODS and METHODS[name].made is not made:
         raise InputError("a method of this name is there already", where="register", got=f'"{name}"', need="a new name")
-    # A method is used with its own state only, so its state's class need not be known here.
-    METHODS[name] = Known(made, demo)  # type: ignore[arg-type]
+    METHODS[name] = Known(made, demo, finds_groups)
 
 
-def method_named(name: str, settings: Mapping[str, object] | None = None) -> Method[object]:
+def method_named(name: str, settings: Mapping[str, object] | None = None) -> AnyMethod:
     """The method of this name with these settings."""
     if name not in METHODS:
         raise unknown("the method", "method.name", name, METHODS)
     return made_from(METHODS[name].made, settings or {}, where="method")
 
 
-def name_of(method: Method[State]) -> str:
+def name_of(method: AnyMethod) -> str:
     """The name that this method is registered by, or its class's."""
     for name, known in METHODS.items():
         if known.made is type(method):

@@ -1,0 +1,51 @@
+"""Several methods on one experiment, over several seeds: a folder of run folders, which can be resumed as a whole."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from fedclade.methods import method_named
+from fedclade.nouns import InputError
+from fedclade.runs.experiment import Experiment
+from fedclade.runs.folder import RunFolder
+from fedclade.runs.loop import Watch
+from fedclade.runs.run import Run, resume, start
+
+
+def compare(
+    experiment: Experiment,
+    methods: Sequence[str],
+    seeds: int,
+    out: Path,
+    watch: Callable[[str, int], Watch],
+) -> tuple[Run, ...]:
+    """Run every method with every seed from the experiment's on. Finished runs are kept, stopped ones are resumed."""
+    plans = {
+        out / f"{name}-seed{seed}": replace(
+            experiment,
+            method=experiment.method if name == experiment.method_name else method_named(name),
+            run=replace(experiment.run, seed=seed),
+        )
+        for seed in range(experiment.run.seed, experiment.run.seed + seeds)
+        for name in dict.fromkeys(methods)
+    }
+    for path, plan in plans.items():  # before any work: is what is there already what is asked for?
+        if (path / "experiment.toml").exists() and (path / "experiment.toml").read_text() != plan.toml():
+            raise InputError(
+                "there is a run of another experiment",
+                where=str(path),
+                need="the same settings",
+                do="give another --out, or remove it",
+            )
+    runs: list[Run] = []
+    for path, plan in plans.items():
+        seen = watch(plan.method_name, plan.run.seed)
+        there = (path / "experiment.toml").exists()
+        runs.append(resume(path, watch=seen) if there else start(plan, out=path, watch=seen))
+    return tuple(runs)
+
+
+def runs_below(folder: Path) -> tuple[RunFolder, ...]:
+    """Every run folder in this one and one level below, oldest name first."""
+    found = [path.parent for pattern in ("*/experiment.toml", "*/*/experiment.toml") for path in folder.glob(pattern)]
+    return tuple(RunFolder.open(path) for path in sorted(found))

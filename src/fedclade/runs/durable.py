@@ -1,0 +1,105 @@
+"""Files that survive a kill and a power cut: written aside, synced, renamed; logs that can be cut back."""
+
+import hashlib
+import os
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from fedclade.nouns import Damaged
+
+
+def sync_folder(folder: Path) -> None:
+    """Make what was created, renamed or removed in this folder durable."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _write_synced(path: Path, content: bytes) -> None:
+    with open(path, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """The file is there with all of its new content, or as it was before."""
+    aside = path.with_name(f".{path.name}.new")
+    _write_synced(aside, content)
+    os.replace(aside, path)
+    sync_folder(path.parent)
+
+
+def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
+    """The folder is there with all of these files, or not at all. One of this name from before is replaced."""
+    aside = path.with_name(f".{path.name}.new")
+    if aside.exists():
+        shutil.rmtree(aside)
+    aside.mkdir(parents=True)
+    for name, content in files.items():
+        _write_synced(aside / name, content)
+    sync_folder(aside)
+    if path.exists():
+        shutil.rmtree(path)
+    os.rename(aside, path)
+    sync_folder(path.parent)
+
+
+def digest(content: bytes) -> str:
+    """SHA-256 in hexadecimal."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def good_part(path: Path, mark: Mapping[str, str | int], *, repair: bool = False) -> bytes:
+    """A log up to where it was good. With `repair`, what is left of a damaged log, in whole lines."""
+    content = path.read_bytes() if path.exists() else b""
+    good = content[: int(mark["bytes"])]
+    if digest(good) == mark["sha256"]:
+        return good
+    if repair:
+        return content[: content.rfind(b"\n", 0, int(mark["bytes"])) + 1]
+    raise Damaged(
+        f"{path.name} is damaged",
+        where=str(path),
+        got=f"{len(content)} bytes that do not match their checksum",
+        need=f"the {mark['bytes']} bytes that were written",
+        do="restore the file, or go on without the lost facts: fedclade resume --repair",
+    )
+
+
+NOTHING: Mapping[str, str | int] = {"bytes": 0, "sha256": digest(b"")}
+
+
+class Log:
+    """A file that only grows. How far it was good is noted elsewhere; what stands behind that is cut off."""
+
+    def __init__(self, path: Path, mark: Mapping[str, str | int] = NOTHING, *, repair: bool = False) -> None:
+        good = good_part(path, mark, repair=repair)
+        write_file(path, good)
+        self._hash, self._size = hashlib.sha256(good), len(good)
+        self._file = open(path, "ab")  # noqa: SIM115  # open as long as the run is
+
+    @property
+    def mark(self) -> dict[str, str | int]:
+        """How far the log goes, and the checksum of all of it."""
+        return {"bytes": self._size, "sha256": self._hash.hexdigest()}
+
+    def append(self, content: bytes) -> None:
+        """Add to the log; `sync` makes it durable."""
+        self._file.write(content)
+        self._hash.update(content)
+        self._size += len(content)
+
+    def sync(self) -> None:
+        """Everything so far is on the disk after this."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """No more is added."""
+        with suppress(OSError):  # what matters was synced, or its failure was told then
+            self._file.close()

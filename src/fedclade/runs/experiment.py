@@ -1,0 +1,193 @@
+"""An experiment: one TOML file, checked and with every default filled in before any work starts."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tomli_w
+from pydantic import Field
+
+from fedclade.data import Federation
+from fedclade.data.registry import source_named, world_named
+from fedclade.methods import AnyMethod, method_named, name_of
+from fedclade.nouns import InputError, LocalTraining, settings
+from fedclade.nouns.settings import made_from, plain, unknown
+
+Table = Mapping[str, object]
+LARGEST_FILE = 2**20  # bytes; an experiment is a page of text
+
+
+@settings
+class RunSettings:
+    """How long, with whom, how often judged, from which seed."""
+
+    rounds: Annotated[int, Field(ge=1)] = 100
+    participation: Annotated[float, Field(gt=0, le=1)] = 0.2
+    """The share of the clients that a round asks (rho)."""
+    evaluate_every: Annotated[int, Field(ge=1)] = 5
+    """Rounds between evaluations; the last round is always evaluated."""
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    """Decides everything that is drawn: the world, initial weights, participation, batches."""
+
+
+@settings
+class EngineSettings:
+    """Who plays the clients."""
+
+    name: Literal["simulated"] = "simulated"
+    workers: Annotated[int, Field(ge=0, le=256)] = 2
+    """Processes, one thread each; 0: this one does it. The result does not depend on it."""
+
+
+SECTIONS = ("data", "net", "local", "method", "run", "engine")
+OWN = "python"  # the source, or the net, was given as a Python object and cannot be read from the file
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What is asked for."""
+
+    data: Table
+    """`source`, `world`, and the world's settings."""
+    method: AnyMethod
+    net: Table = field(default_factory=lambda: {"name": "mlp"})
+    """`name`, and the net's settings."""
+    local: LocalTraining = field(default_factory=LocalTraining)
+    run: RunSettings = field(default_factory=RunSettings)
+    engine: EngineSettings = field(default_factory=EngineSettings)
+
+    @property
+    def method_name(self) -> str:
+        return name_of(self.method)
+
+    @property
+    def source(self) -> str:
+        return str(self.data["source"])
+
+    def federation(self) -> Federation:
+        """The clients with their examples."""
+        if self.source == OWN:
+            raise InputError(
+                "this run's data were given in Python",
+                where="data.source",
+                need="the same federation",
+                do="call fedclade.resume(run, federation=...)",
+            )
+        world = made_from(world_named(str(self.data["world"])), rest(self.data, "source", "world"), where="data")
+        return world.spread(source_named(self.source).load(), self.run.seed)
+
+    def toml(self) -> str:
+        """The whole experiment as TOML: reading it gives the same experiment."""
+        tables: dict[str, Mapping[str, object]] = {
+            "data": dict(self.data),
+            "net": dict(self.net),
+            "local": plain(self.local),
+            "method": {"name": self.method_name, **plain(self.method)},
+            "run": plain(self.run),
+            "engine": plain(self.engine),
+        }
+        return tomli_w.dumps({name: written(table) for name, table in tables.items()})
+
+    def with_seed(self, seed: int) -> "Experiment":
+        """The same with another seed."""
+        return replace(self, run=replace(self.run, seed=seed))
+
+
+def written(table: Mapping[str, object]) -> dict[str, object]:
+    """A table as TOML can hold it: no None, lists for tuples."""
+    return {
+        name: list(value) if isinstance(value, tuple) else value for name, value in table.items() if value is not None
+    }
+
+
+def read_experiment(path: Path, changes: Sequence[str] = (), seed: int | None = None) -> Experiment:
+    """The experiment of a TOML file, with `--set` changes (`a.b=c`) and a seed laid over it."""
+    if not path.is_file():
+        raise InputError("there is no such experiment", where=str(path), need="a TOML file")
+    if path.stat().st_size > LARGEST_FILE:
+        raise InputError(
+            "the experiment is too large", where=str(path), got=f"{path.stat().st_size} bytes", need="at most 1 MiB"
+        )
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as wrong:
+        raise InputError("the experiment is not TOML", where=str(path), got=str(wrong), need="valid TOML") from None
+    for change in changes:
+        lay_over(tables, change)
+    if seed is not None:
+        lay_over(tables, f"run.seed={seed}")
+    try:
+        return experiment_from(tables, where=str(path))
+    except InputError as wrong:
+        place = wrong.where if str(path) in wrong.where else f"{path}, {wrong.where}"
+        raise InputError(wrong.what, where=place, got=wrong.got, need=wrong.need, do=wrong.do) from None
+
+
+def lay_over(tables: dict[str, object], change: str) -> None:
+    """Put one `section.key=value` into the tables. The value is TOML; what is not TOML is text."""
+    name, equals, text = change.partition("=")
+    section, dot, key = name.strip().partition(".")
+    if not equals or not dot or not key:
+        raise InputError("a change is not usable", where="--set", got=f'"{change}"', need="section.key=value")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text.strip()
+    table = tables.setdefault(section, {})
+    if not isinstance(table, dict):
+        raise InputError(f"{section} is not a section", where="--set", got=f'"{change}"', need="[section] in the file")
+    if key == "name" and table.get("name", value) != value:
+        table.clear()  # another method or net: the settings of the old one mean nothing to it
+    table[key] = value
+
+
+def experiment_from(tables: Mapping[str, object], where: str = "the experiment") -> Experiment:
+    """The experiment of these tables; everything that can be checked is checked."""
+    for name, table in tables.items():
+        if name not in SECTIONS:
+            raise unknown(f"section [{name}]", where, name, SECTIONS)
+        if not isinstance(table, Mapping):
+            raise InputError(f"{name} is not a section", where=where, got=repr(table), need=f"[{name}]")
+    data, net, local, method, run, engine = (section(tables, name) for name in SECTIONS)
+    for key in ("source", "world"):
+        if key not in data:
+            raise InputError(f"data.{key} is missing", where=where, need="a name", do=f"see fedclade {'worlds' if key == 'world' else 'doctor'}")
+    if data["source"] != OWN:
+        source_named(text(data, "source", "data"))
+        world = made_from(world_named(text(data, "world", "data")), rest(data, "source", "world"), where="data")
+        data = {"source": data["source"], "world": data["world"], **plain(world)}
+    if net.get("name", "mlp") != OWN:
+        from fedclade.nets.registry import architecture_named  # 2 s: only where a net is asked for
+
+        name = text({"name": "mlp", **net}, "name", "net")
+        net = {"name": name, **plain(made_from(architecture_named(name), rest(net, "name"), where="net"))}
+    return Experiment(
+        data=data,
+        net=net,
+        local=made_from(LocalTraining, local, where="local"),
+        method=method_named(text({"name": "fedavg", **method}, "name", "method"), rest(method, "name")),
+        run=made_from(RunSettings, run, where="run"),
+        engine=made_from(EngineSettings, engine, where="engine"),
+    )
+
+
+def section(tables: Mapping[str, object], name: str) -> Table:
+    """A section as a table; an empty one if it is not there."""
+    table = tables.get(name, {})
+    assert isinstance(table, Mapping)  # checked before
+    return table
+
+
+def rest(table: Table, *named: str) -> dict[str, object]:
+    """A table without these keys."""
+    return {name: value for name, value in table.items() if name not in named}
+
+
+def text(table: Table, key: str, where: str) -> str:
+    """A key that must be text."""
+    value = table[key]
+    if not isinstance(value, str):
+        raise InputError(f"{where}.{key} is not text", where=where, got=repr(value), need="a name in quotes")
+    return value

@@ -1,0 +1,323 @@
+"""A run is a folder: what was asked, what happened, the models, the verdict.
+
+    experiment.toml    what was asked, complete
+    environment.json   versions, machine, the data's fingerprint
+    events.jsonl       one line per fact
+    clients.parquet    per round and client: accuracy, loss, group, bytes, took part (clients.arrows while it runs)
+    checkpoint/        the last two states: round-00007/ with a manifest of checksums
+    models/            the final models, one row for each distinct one, and who has which
+    result.json        the verdict; when it is there, the run is finished
+
+One process writes; anybody may read at any time. A kill leaves the last checkpoint, and behind it at most an end of a log
+that is cut off when the run is resumed.
+"""
+
+import json
+import math
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import safetensors
+import safetensors.numpy
+
+from fedclade.nouns import Assignment, Damaged, InputError
+from fedclade.runs import lock
+from fedclade.runs.codec import Arrays
+from fedclade.runs.durable import Log, digest, good_part, write_file, write_folder
+from fedclade.runs.manifest import sealed, unsealed, verified
+
+FORMAT = 1  # of checkpoints; a newer one is refused
+KEPT = 2  # checkpoints
+
+CLIENTS = pa.schema(
+    [
+        ("round", pa.int32()),
+        ("client", pa.string()),
+        ("accuracy", pa.float64()),
+        ("loss", pa.float64()),
+        ("group", pa.int32()),
+        ("bytes", pa.int64()),
+        ("took_part", pa.bool_()),
+    ]
+)
+
+BEFORE = {lock.NAME, "environment.json", ".environment.json.new", ".experiment.toml.new"}  # not yet a run
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What was reached after a round."""
+
+    round: int
+    tree: object
+    arrays: Arrays
+    totals: Mapping[str, float]
+    """Sums over the run so far: seconds, bytes."""
+
+
+class RunFolder:
+    """The folder of one run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock: IO[str] | None = None
+        self._events: Log | None = None
+        self._clients: Log | None = None
+
+    # -- making and opening -------------------------------------------------------------------------------------------
+
+    @classmethod
+    def create(cls, path: Path, experiment: str, environment: Mapping[str, object]) -> "RunFolder":
+        """A new folder, held by this process."""
+        if path.exists() and (not path.is_dir() or {entry.name for entry in path.iterdir()} - BEFORE):
+            holder = lock.holder_of(path)
+            raise InputError(
+                "the run folder is taken",
+                where=str(path),
+                got=f"a run that {holder} is writing" if holder else "something that is there already",
+                need="a new or empty folder",
+                do=f"give another --out, or continue with: fedclade resume {path}",
+            )
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as wrong:
+            raise InputError("the run folder cannot be made", where=str(path), got=wrong.strerror or str(wrong)) from None
+        folder = cls(path)
+        folder.hold()
+        if (path / "experiment.toml").exists():
+            folder.close()
+            raise lock.taken(path, "a run that was started at the same time")
+        write_file(path / "environment.json", json.dumps(environment, indent=2).encode())
+        write_file(path / "experiment.toml", experiment.encode())  # last: a folder with it is a run
+        folder._start_logs()
+        return folder
+
+    @classmethod
+    def open(cls, path: Path) -> "RunFolder":
+        """A folder that is there, for reading."""
+        if not (path / "experiment.toml").is_file():
+            raise InputError("there is no run here", where=str(path), need="a run folder with an experiment.toml in it")
+        return cls(path)
+
+    def hold(self) -> None:
+        """Keep every other writer out until `close`."""
+        self._lock = lock.hold(self.path)
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        for log in (self._events, self._clients):
+            if log is not None:
+                log.close()
+        if self._lock is not None:
+            lock.let_go(self.path, self._lock)
+        self._events = self._clients = self._lock = None
+
+    def __enter__(self) -> "RunFolder":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- writing ------------------------------------------------------------------------------------------------------
+
+    def note(self, event: str, /, **facts: object) -> None:
+        """One fact, as a line of events.jsonl."""
+        assert self._events is not None
+        line = {"event": event, "time": datetime.now(UTC).isoformat(timespec="milliseconds"), **facts}
+        self._events.append(json.dumps(finite(line), allow_nan=False).encode() + b"\n")
+
+    def note_clients(self, table: pa.RecordBatch) -> None:
+        """A round's lines of the clients' table."""
+        assert self._clients is not None
+        self._clients.append(table.serialize().to_pybytes())
+
+    def save(self, checkpoint: Checkpoint) -> None:
+        """Everything up to this round is safe after this."""
+        assert self._events is not None
+        assert self._clients is not None
+        self._events.sync()
+        self._clients.sync()
+        files = {
+            "state.json": json.dumps(checkpoint.tree).encode(),
+            "state.safetensors": safetensors.numpy.save(checkpoint.arrays),
+        }
+        manifest = {
+            "format": FORMAT,
+            "round": checkpoint.round,
+            "files": {name: digest(content) for name, content in files.items()},
+            "events": self._events.mark,
+            "clients": self._clients.mark,
+            "experiment": digest((self.path / "experiment.toml").read_bytes()),
+            "totals": dict(checkpoint.totals),
+        }
+        write_folder(self.path / "checkpoint" / f"round-{checkpoint.round:05d}", {**files, "manifest.json": sealed(manifest)})
+        for old in self._checkpoints()[:-KEPT]:
+            shutil.rmtree(old)
+
+    def finish(self, result: Mapping[str, object], models: Assignment) -> None:
+        """The verdict and the models; the run is finished after this."""
+        assert self._clients is not None
+        assert self._events is not None
+        self._events.sync()
+        self._clients.sync()
+        sink = pa.BufferOutputStream()
+        pq.write_table(self.clients(), sink)
+        write_file(self.path / "clients.parquet", sink.getvalue().to_pybytes())
+        files = {
+            "rows.safetensors": safetensors.numpy.save({"rows": np.ascontiguousarray(models.rows)}),
+            "assignment.json": json.dumps(models.home, indent=0).encode(),
+        }
+        manifest = {"files": {name: digest(content) for name, content in files.items()}}
+        write_folder(self.path / "models", {**files, "manifest.json": sealed(manifest)})
+        write_file(self.path / "result.json", json.dumps(finite(result), indent=2, allow_nan=False).encode())
+        (self.path / "clients.arrows").unlink()
+
+    # -- resuming -----------------------------------------------------------------------------------------------------
+
+    def latest(self, *, repair: bool = False) -> Checkpoint | None:
+        """The last checkpoint, with the logs cut back to it; None if the run had not reached its first one.
+
+        With `repair`, a damaged checkpoint is passed over for the one before it.
+        """
+        for leftover in (self.path / "checkpoint").glob(".*.new"):
+            shutil.rmtree(leftover)
+        found = self._checkpoints()
+        while found:
+            newest = found.pop()
+            try:
+                checkpoint, manifest = self._read(newest)
+            except Damaged as wrong:
+                if repair and found:
+                    continue
+                before = found[-1].name if found else ""
+                whole = f"; {before} may be whole: fedclade resume --repair {self.path}" if before else ""
+                raise Damaged(wrong.what, where=wrong.where, got=wrong.got, need=wrong.need, do=f"restore it{whole}") from None
+            self._events = Log(self.path / "events.jsonl", manifest["events"], repair=repair)
+            self._clients = Log(self.path / "clients.arrows", manifest["clients"])
+            return checkpoint
+        self._start_logs()
+        return None
+
+    def verify(self) -> None:
+        """Everything that a finished run is made of is as it was written."""
+        _, manifest = self._read(self._checkpoints()[-1])
+        good_part(self.path / "events.jsonl", manifest["events"])
+        self.models()
+        self.clients()
+
+    # -- reading ------------------------------------------------------------------------------------------------------
+
+    @property
+    def finished(self) -> bool:
+        """Whether the verdict is there."""
+        return (self.path / "result.json").is_file()
+
+    @property
+    def live(self) -> str:
+        """Who is writing the run now; empty if nobody is."""
+        return lock.holder_of(self.path)
+
+    def result(self) -> dict[str, object]:
+        """The verdict."""
+        return self._json("result.json")
+
+    def environment(self) -> dict[str, object]:
+        """Where the run was made."""
+        return self._json("environment.json")
+
+    def events(self) -> Iterator[dict[str, object]]:
+        """The facts so far; an unfinished last line is left out."""
+        path = self.path / "events.jsonl"
+        for number, line in enumerate(path.read_bytes().split(b"\n")[:-1] if path.exists() else ()):
+            try:
+                event = json.loads(line)
+            except ValueError:
+                raise Damaged("an event cannot be read", where=f"{path}, line {number + 1}", need="JSON") from None
+            if isinstance(event, dict):
+                yield event
+
+    def clients(self) -> pa.Table:
+        """The clients' table so far."""
+        done, running = self.path / "clients.parquet", self.path / "clients.arrows"
+        if done.exists():
+            return pq.read_table(done)
+        batches: list[pa.RecordBatch] = []
+        if running.exists():
+            try:
+                with pa.ipc.open_stream(running.read_bytes()) as stream:
+                    batches.extend(stream)
+            except pa.ArrowInvalid:
+                pass  # the end is being written at this moment
+        return pa.Table.from_batches(batches, CLIENTS)
+
+    def models(self) -> Assignment:
+        """The final models and who has which."""
+        folder = self.path / "models"
+        if not folder.is_dir():
+            raise InputError("the run has no final models yet", where=str(self.path), need="a finished run")
+        files = verified(folder, unsealed(folder / "manifest.json")["files"])
+        rows = safetensors.numpy.load(files["rows.safetensors"])["rows"]
+        return Assignment(rows, json.loads(files["assignment.json"]))
+
+    # -- inside -------------------------------------------------------------------------------------------------------
+
+    def _start_logs(self) -> None:
+        self._events = Log(self.path / "events.jsonl")
+        self._clients = Log(self.path / "clients.arrows")
+        self._clients.append(CLIENTS.serialize().to_pybytes())
+
+    def _checkpoints(self) -> list[Path]:
+        return sorted((self.path / "checkpoint").glob("round-*"))
+
+    def _read(self, folder: Path) -> tuple[Checkpoint, dict[str, Any]]:
+        manifest = unsealed(folder / "manifest.json")
+        if manifest["format"] != FORMAT:
+            raise Damaged(
+                "the checkpoint is of another version", where=str(folder), got=str(manifest["format"]), need=str(FORMAT)
+            )
+        if digest((self.path / "experiment.toml").read_bytes()) != manifest["experiment"]:
+            raise Damaged(
+                "experiment.toml is not what the run was started with",
+                where=str(self.path / "experiment.toml"),
+                need="the file as it was",
+                do="undo the change, or start a new run",
+            )
+        files = verified(folder, manifest["files"])
+        arrays = safetensors.numpy.load(files["state.safetensors"])
+        totals = {name: float(value) for name, value in manifest["totals"].items()}
+        return Checkpoint(int(manifest["round"]), json.loads(files["state.json"]), arrays, totals), manifest
+
+    def _json(self, name: str) -> dict[str, object]:
+        try:
+            value = json.loads((self.path / name).read_bytes())
+        except FileNotFoundError:
+            raise InputError("the run is not finished", where=str(self.path / name), need="a finished run") from None
+        except ValueError:
+            value = None
+        if not isinstance(value, dict):
+            raise Damaged(f"{name} cannot be read", where=str(self.path / name), need="a JSON object")
+        return value
+
+
+def new_name(method: str, source: str) -> str:
+    """A name for a run: the day, the method, the data, and four letters that keep it apart."""
+    return f"{datetime.now(UTC):%Y-%m-%d}-{method}-{source}-{secrets.token_hex(2)}"
+
+
+def finite(value: object) -> object:
+    """The same with None for NaN and infinity, which JSON does not have."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(name): finite(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    return value

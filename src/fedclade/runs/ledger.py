@@ -1,0 +1,99 @@
+"""The seam between a method and its fleet: bytes, replies and refusals are counted here, whatever the engine.
+
+A number costs what it costs in memory: 4 bytes a parameter, 8 for a count or a loss. Names, headers and encryption are
+the engine's own and not counted. Bytes down are those sent out, answered or not; bytes up are those of replies.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+
+from fedclade.fleet.protocol import Fleet, Losses, Means, Refusal, Scores, Sketches, Updates
+from fedclade.nouns import Assignment, ClientId, Round, Rows
+
+NUMBER = 8  # bytes of a count or a loss
+PARAMETER = 4  # bytes
+
+
+@dataclass
+class Ledger:
+    """What crossed the seam since the ledger was opened."""
+
+    down: dict[str, int] = field(default_factory=dict)
+    up: dict[str, int] = field(default_factory=dict)
+    by_client: dict[ClientId, int] = field(default_factory=dict)
+    """Bytes up and down of each client that was asked, evaluation left out."""
+    trained: set[ClientId] = field(default_factory=set)
+    refused: list[Refusal] = field(default_factory=list)
+    silent: list[tuple[str, ClientId]] = field(default_factory=list)
+
+    def book(
+        self,
+        verb: str,
+        asked: Sequence[ClientId],
+        heard: Sequence[ClientId],
+        down: int,
+        up: dict[ClientId, int],
+        refused: Sequence[Refusal],
+    ) -> None:
+        """One call of a verb: `down` bytes went to each client that was asked, `up` came from those that were heard."""
+        self.down[verb] = self.down.get(verb, 0) + down * len(asked)
+        self.up[verb] = self.up.get(verb, 0) + sum(up.values())
+        if verb != "evaluate":
+            for client in asked:
+                self.by_client[client] = self.by_client.get(client, 0) + down + up.get(client, 0)
+        if verb in ("train", "train_mean"):
+            self.trained.update(heard)
+        self.refused.extend(refused)
+        accounted = {*heard, *(refusal.client for refusal in refused)}
+        self.silent.extend((verb, client) for client in asked if client not in accounted)
+
+
+class Counted:
+    """A fleet that keeps a ledger of every call."""
+
+    def __init__(self, fleet: Fleet, ledger: Ledger) -> None:
+        self._fleet, self._ledger = fleet, ledger
+
+    def clients(self) -> tuple[ClientId, ...]:
+        return self._fleet.clients()
+
+    def examples(self, clients: Sequence[ClientId]) -> dict[ClientId, int]:
+        return self._fleet.examples(clients)
+
+    def train(self, starts: Assignment, now: Round) -> Updates:
+        updates = self._fleet.train(starts, now)
+        self._book_training("train", starts, updates.clients, updates.refused)
+        return updates
+
+    def train_mean(self, starts: Assignment, now: Round) -> Means:
+        means = self._fleet.train_mean(starts, now)
+        self._book_training("train_mean", starts, means.heard, means.refused)
+        return means
+
+    def losses(self, clients: Sequence[ClientId], rows: Rows, now: Round) -> Losses:
+        losses = self._fleet.losses(clients, rows, now)
+        up = dict.fromkeys(losses.clients, NUMBER * (len(rows) + 1))
+        self._ledger.book("losses", clients, losses.clients, rows.size * PARAMETER, up, losses.refused)
+        return losses
+
+    def evaluate(self, models: Assignment, now: Round) -> Scores:
+        scores = self._fleet.evaluate(models, now)
+        up = dict.fromkeys(scores.clients, 3 * NUMBER)
+        down = models.rows.shape[1] * PARAMETER
+        self._ledger.book("evaluate", models.clients, scores.clients, down, up, scores.refused)
+        return scores
+
+    def sketch(self, clients: Sequence[ClientId], encoder: str, points: int, now: Round) -> Sketches:
+        sketches = self._fleet.sketch(clients, encoder, points, now)
+        up = {
+            client: found.size * PARAMETER + (len(found) + 1) * NUMBER for client, found in sketches.points.items()
+        }
+        self._ledger.book("sketch", clients, tuple(sketches.points), 0, up, sketches.refused)
+        return sketches
+
+    def _book_training(
+        self, verb: str, starts: Assignment, heard: Sequence[ClientId], refused: Sequence[Refusal]
+    ) -> None:
+        model = starts.rows.shape[1] * PARAMETER
+        self._ledger.book(verb, starts.clients, heard, model, dict.fromkeys(heard, model + 2 * NUMBER), refused)

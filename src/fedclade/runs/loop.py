@@ -1,0 +1,220 @@
+"""The loop: rounds, evaluations, facts, checkpoints. It knows no method by name."""
+
+import hashlib
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from time import perf_counter, process_time
+from typing import Protocol
+
+import pyarrow as pa
+
+from fedclade.fleet.protocol import Fleet, Scores
+from fedclade.methods import First, AnyMethod
+from fedclade.nouns import Assignment, ClientId, Groups, LocalTraining, Round, Stopped
+from fedclade.runs.codec import pack, unpack
+from fedclade.runs.experiment import RunSettings
+from fedclade.runs.folder import CLIENTS, Checkpoint, RunFolder
+from fedclade.runs.ledger import Counted, Ledger
+from fedclade.runs.metrics import by_group, rand_index, summary
+
+SILENT_ROUNDS = 5  # so many rounds in a row in which nobody could be heard are the end
+
+
+class Engine(Fleet, Protocol):
+    """A fleet that knows what it has computed."""
+
+    @property
+    def cpu_seconds(self) -> float: ...
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is: for somebody who watches."""
+
+    round: int
+    rounds: int
+    accuracy: float | None
+
+
+Watch = Callable[[Progress], None]
+
+
+@dataclass(frozen=True)
+class Judge:
+    """What the metrics may know and the method may not."""
+
+    truth: Groups | None
+
+    def verdict(self, scores: Scores, models: Assignment) -> dict[str, object]:
+        """Every figure of one evaluation."""
+        accuracy = dict(zip(scores.clients, scores.accuracy.tolist(), strict=True))
+        groups = models.groups()
+        return {
+            **summary(scores),
+            "group_count": len(groups),
+            "accuracy_by_group": by_group(accuracy, groups),
+            "accuracy_by_planted_group": None if self.truth is None else by_group(accuracy, self.truth),
+            "ari": None if self.truth is None else rand_index(groups, self.truth),
+        }
+
+
+def state_class(method: AnyMethod) -> type[object]:
+    """The class of a method's state, from the annotation of its `start`."""
+    kind = typing.get_type_hints(type(method).start).get("return")
+    if not isinstance(kind, type):
+        raise TypeError(f"{type(method).__name__}.start must be annotated with the class of its state")
+    return kind
+
+
+def play(
+    method: AnyMethod,
+    fleet: Engine,
+    first: First,
+    plan: RunSettings,
+    local: LocalTraining,
+    judge: Judge,
+    folder: RunFolder,
+    reached: Checkpoint | None,
+    watch: Watch,
+) -> tuple[dict[str, object], Assignment]:
+    """Play all rounds that are left, from where a checkpoint got to: the verdict, and the final models."""
+
+    def at(number: int) -> Round:
+        return Round(number, plan.seed, plan.participation, local)
+
+    clock = Clock(fleet, reached.totals if reached else {})
+    if reached is None:
+        ledger = Ledger()
+        state = method.start(Counted(fleet, ledger), first, at(0))
+        clock.add(ledger)
+        folder.note("start", round=0, clients=len(fleet.clients()), **told(ledger))
+        save(folder, 0, state, clock)
+        begin = 1
+    else:
+        state = unpack(state_class(method), reached.tree, reached.arrays)
+        begin = reached.round + 1
+    scores: Scores | None = None
+    silence = 0
+    for number in range(begin, plan.rounds + 1):
+        now, ledger = at(number), Ledger()
+        counted = Counted(fleet, ledger)
+        present = fleet.clients()
+        if not present:
+            raise Stopped("there are no clients", where=f"round {number}", got="0", need="at least 1")
+        known = method.assignment(state).home
+        if newcomers := tuple(client for client in present if client not in known):
+            state = method.place(state, newcomers, counted, now)
+            folder.note("newcomers", round=number, clients=list(newcomers))
+        state, facts = method.round(state, counted, now)
+        silence = 0 if ledger.trained else silence + 1
+        if silence == SILENT_ROUNDS:
+            reasons = sorted({refusal.reason for refusal in ledger.refused})[:1] or ["no answer"]
+            raise Stopped(
+                f"nobody could be heard for {SILENT_ROUNDS} rounds",
+                where=f"round {number}",
+                got=reasons[0],
+                need="at least one usable reply",
+            )
+        models = method.assignment(state)
+        due = number % plan.evaluate_every == 0 or number == plan.rounds
+        scores = counted.evaluate(models.only(present), now) if due else None
+        clock.add(ledger)
+        folder.note("round", round=number, **facts, **told(ledger))
+        if scores is not None:
+            folder.note("evaluation", round=number, **judge.verdict(scores, models))
+        folder.note_clients(lines(number, ledger, scores, models))
+        save(folder, number, state, clock)
+        watch(Progress(number, plan.rounds, float(scores.accuracy.mean()) if scores is not None else None))
+    models = method.assignment(state)
+    if scores is None:  # killed between the last checkpoint and the verdict
+        scores = fleet.evaluate(models, at(plan.rounds))
+    result: dict[str, object] = {
+        "rounds": plan.rounds,
+        **judge.verdict(scores, models),
+        "groups": [list(members) for members in models.groups().members],
+        "model_hash": model_hash(models),
+        **clock.totals(),
+    }
+    return result, models
+
+
+class Clock:
+    """Sums over the whole run, resumed or not: seconds, and bytes by verb."""
+
+    def __init__(self, fleet: Engine, before: Mapping[str, float]) -> None:
+        self._fleet = fleet
+        self._before = dict(before)
+        self._bytes: dict[str, float] = {name: value for name, value in before.items() if name.startswith("bytes_")}
+        self._wall, self._cpu = perf_counter(), process_time()
+
+    def add(self, ledger: Ledger) -> None:
+        """What crossed the seam in one round."""
+        for direction, by_verb in (("down", ledger.down), ("up", ledger.up)):
+            for verb, count in by_verb.items():
+                name = f"bytes_{direction}_{verb}"
+                self._bytes[name] = self._bytes.get(name, 0) + count
+
+    def totals(self) -> dict[str, float]:
+        """The sums; `bytes_up` and `bytes_down` are what the method sent, without its evaluation."""
+        sums = {
+            f"bytes_{direction}": sum(
+                int(count)
+                for name, count in self._bytes.items()
+                if name.startswith(f"bytes_{direction}_") and not name.endswith("_evaluate")
+            )
+            for direction in ("up", "down")
+        }
+        cpu = process_time() - self._cpu + self._fleet.cpu_seconds
+        return {
+            **sums,
+            **{name: int(count) for name, count in self._bytes.items() if name not in sums},
+            "seconds": self._before.get("seconds", 0.0) + perf_counter() - self._wall,
+            "cpu_seconds": self._before.get("cpu_seconds", 0.0) + cpu,
+        }
+
+
+def save(folder: RunFolder, number: int, state: object, clock: Clock) -> None:
+    """The checkpoint of a round."""
+    tree, arrays = pack(state)
+    folder.save(Checkpoint(number, tree, arrays, clock.totals()))
+
+
+def told(ledger: Ledger) -> dict[str, object]:
+    """A round's ledger as facts."""
+    return {
+        "bytes_up": sum(count for verb, count in ledger.up.items() if verb != "evaluate"),
+        "bytes_down": sum(count for verb, count in ledger.down.items() if verb != "evaluate"),
+        "took_part": len(ledger.trained),
+        "refused": [{"client": each.client, "verb": each.verb, "reason": each.reason} for each in ledger.refused],
+        "silent": [{"client": client, "verb": verb} for verb, client in ledger.silent],
+    }
+
+
+def lines(number: int, ledger: Ledger, scores: Scores | None, models: Assignment) -> pa.RecordBatch:
+    """The clients' table of a round: everybody when it was evaluated, else those who were asked."""
+    judged: dict[ClientId, tuple[float, float]] = {}
+    if scores is not None:
+        judged = dict(zip(scores.clients, zip(scores.accuracy.tolist(), scores.losses.tolist(), strict=True), strict=True))
+    clients = sorted({*judged, *ledger.by_client})
+    return pa.record_batch(
+        [
+            [number] * len(clients),
+            clients,
+            [judged[client][0] if client in judged else None for client in clients],
+            [judged[client][1] if client in judged else None for client in clients],
+            [models.home[client] for client in clients],
+            [ledger.by_client.get(client, 0) for client in clients],
+            [client in ledger.trained for client in clients],
+        ],
+        schema=CLIENTS,
+    )
+
+
+def model_hash(models: Assignment) -> str:
+    """SHA-256 over every client's id and model, however the models are kept."""
+    rows = [hashlib.sha256(row.tobytes()).digest() for row in models.rows]
+    whole = hashlib.sha256()
+    for client, row in models.home.items():
+        whole.update(client.encode() + b"\n" + rows[row])
+    return whole.hexdigest()

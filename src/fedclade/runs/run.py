@@ -1,0 +1,155 @@
+"""Starting a run, resuming it, and what one gets back."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from fedclade.data import Federation
+from fedclade.fleet.simulated import SimulatedFleet
+from fedclade.nets import Module, Net, net_for
+from fedclade.nouns import ClientId, Damaged, FedcladeError, Groups, InputError, Stopped
+from fedclade.runs.environment import environment
+from fedclade.runs.experiment import OWN, Experiment, read_experiment, rest
+from fedclade.runs.folder import Checkpoint, RunFolder, new_name
+from fedclade.runs.loop import Judge, Progress, Watch, play
+
+OwnNet = Callable[[], Module]
+
+
+def unwatched(_: Progress) -> None:
+    """Nobody looks."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run: its folder, and the verdict."""
+
+    path: Path
+    result: Mapping[str, object]
+    net: Net
+
+    @property
+    def accuracy(self) -> float:
+        """Unweighted mean over clients of the test accuracy, 0 to 1."""
+        return float(str(self.result["accuracy"]))
+
+    @property
+    def worst_tenth(self) -> float:
+        """Mean accuracy of the worst tenth of the clients."""
+        return float(str(self.result["worst_tenth"]))
+
+    @property
+    def groups(self) -> Groups:
+        """Clients that ended with the same model."""
+        return self.folder.models().groups()
+
+    @property
+    def folder(self) -> RunFolder:
+        """The folder, for reading."""
+        return RunFolder.open(self.path)
+
+    def model_for(self, client: ClientId) -> Module:
+        """This client's model, ready to predict."""
+        return self.net.module(self.folder.models().row_of(client))
+
+
+def start(
+    experiment: Experiment,
+    *,
+    out: Path | None = None,
+    federation: Federation | None = None,
+    own_net: OwnNet | None = None,
+    watch: Watch = unwatched,
+) -> Run:
+    """Run an experiment in a new folder: `out`, or one with a name of its own below `runs/`."""
+    held = experiment.federation() if federation is None else federation
+    net = the_net(experiment, held, own_net)
+    net.first(experiment.run.seed)  # a net that does not fit its inputs says so before there is a folder
+    path = out or Path("runs") / new_name(experiment.method_name, experiment.source)
+    known = {**environment(), "seed": experiment.run.seed, "data_sha256": held.fingerprint, "parameters": net.size}
+    with RunFolder.create(path, experiment.toml(), known) as folder:
+        return played(experiment, held, net, folder, None, watch)
+
+
+def resume(
+    path: Path,
+    *,
+    federation: Federation | None = None,
+    own_net: OwnNet | None = None,
+    workers: int | None = None,
+    repair: bool = False,
+    watch: Watch = unwatched,
+) -> Run:
+    """Continue a run to the same models as if it had never been stopped. A finished one is only checked."""
+    folder = RunFolder.open(path)
+    with folder:
+        folder.hold()
+        try:
+            experiment = read_experiment(path / "experiment.toml")
+        except InputError as wrong:
+            raise Damaged("experiment.toml is damaged", where=str(path), got=str(wrong), need="it as it was") from None
+        if workers is not None:
+            experiment = replace(experiment, engine=replace(experiment.engine, workers=workers))
+        held = experiment.federation() if federation is None else federation
+        if held.fingerprint != folder.environment()["data_sha256"]:
+            raise InputError(
+                "the data are not those that the run was started with",
+                where=str(path),
+                got=f"SHA-256 {held.fingerprint[:12]}...",
+                need=f"{str(folder.environment()['data_sha256'])[:12]}...",
+            )
+        net = the_net(experiment, held, own_net)
+        if folder.finished:
+            folder.verify()
+            return Run(path, folder.result(), net)
+        reached = folder.latest(repair=repair)
+        folder.note("resume", round=reached.round if reached else 0, repaired=repair)
+        return played(experiment, held, net, folder, reached, watch)
+
+
+def the_net(experiment: Experiment, held: Federation, own_net: OwnNet | None) -> Net:
+    """The net of an experiment, by name or given in Python."""
+    name = str(experiment.net["name"])
+    if name == OWN and own_net is None:
+        raise InputError(
+            "this run's net was given in Python",
+            where="net.name",
+            need="the same function",
+            do="call fedclade.resume(run, net=...)",
+        )
+    return net_for(own_net or name, held.shape, held.classes, rest(experiment.net, "name"))
+
+
+def played(
+    experiment: Experiment, held: Federation, net: Net, folder: RunFolder, reached: Checkpoint | None, watch: Watch
+) -> Run:
+    """Play what is left, and write the verdict."""
+    try:
+        with SimulatedFleet(held, net, workers=experiment.engine.workers) as fleet:
+            verdict, models = play(
+                experiment.method,
+                fleet,
+                lambda number: net.first(experiment.run.seed, number),
+                experiment.run,
+                experiment.local,
+                Judge(held.truth),
+                folder,
+                reached,
+                watch,
+            )
+            head = {"run": str(folder.path), "method": experiment.method_name, "seed": experiment.run.seed}
+            result = {**head, **verdict}
+            folder.finish(result, models)
+    except Stopped as wrong:
+        raise can_go_on(wrong, folder.path) from None
+    except KeyboardInterrupt:
+        raise can_go_on(Stopped("interrupted", where=str(folder.path)), folder.path) from None
+    except OSError as wrong:
+        reason = Stopped("the run could not be written", where=str(folder.path), got=wrong.strerror or str(wrong))
+        raise can_go_on(reason, folder.path) from None
+    return Run(folder.path, result, net)
+
+
+def can_go_on(wrong: FedcladeError, path: Path) -> Stopped:
+    """The error of a run that stopped, with the way to continue it."""
+    return Stopped(wrong.what, where=wrong.where, got=wrong.got, need=wrong.need, do=f"fedclade resume {path}")

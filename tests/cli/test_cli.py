@@ -1,0 +1,222 @@
+"""The commands as a user types them: what they print, the JSON they give, and how they fail."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from fedclade import __version__
+from fedclade.cli.app import code_of
+from fedclade.methods import METHODS
+
+EXPERIMENT = """
+[data]
+source = "digits"
+world = "rotation"
+clients = 4
+groups = 2
+[net]
+name = "logistic"
+[local]
+lr = 0.2
+batch = 40
+[run]
+rounds = 3
+participation = 0.5
+evaluate_every = 1
+[engine]
+workers = 0
+"""
+PROMISED = {"run", "method", "rounds", "accuracy", "accuracy_variance", "worst_tenth", "groups", "ari"}
+PROMISED |= {"bytes_up", "bytes_down", "model_hash", "seconds"}
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder with an experiment in it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "experiment.toml").write_text(EXPERIMENT)
+    return tmp_path
+
+
+def call(command: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    code = code_of(command.split(), debug=False)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def parsed(command: str, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
+    code, out, err = call(command, capsys)
+    assert (code, err) == (0, "")
+    value = json.loads(out)
+    assert isinstance(value, dict)
+    return value
+
+
+def test_run_prints_one_object(capsys: pytest.CaptureFixture[str]) -> None:
+    result = parsed("run experiment.toml --json", capsys)
+    assert set(result) >= PROMISED
+    assert re.fullmatch(r"runs/\d{4}-\d\d-\d\d-fedavg-digits-[0-9a-f]{4}", str(result["run"]))
+    assert re.fullmatch(r"[0-9a-f]{64}", str(result["model_hash"]))
+    assert result["rounds"] == 3
+    assert result["groups"] == [["client-00", "client-01", "client-02", "client-03"]]
+
+
+def test_run_tells_a_person(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = call("run experiment.toml --out mine --set method.name=local --seed 4", capsys)
+    assert code == 0
+    assert "worst tenth" in out
+    assert "Run: mine" in out
+    assert "local: round 3/3, accuracy" in err
+    assert "seed = 4" in Path("mine/experiment.toml").read_text()
+
+
+def test_quiet_shows_no_progress(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, err = call("run experiment.toml --out mine --quiet", capsys)
+    assert err == ""
+    assert "Run: mine" in out
+
+
+def test_the_same_seed_gives_the_same_models(capsys: pytest.CaptureFixture[str]) -> None:
+    found = [
+        parsed(f"run experiment.toml --json --set engine.workers={workers} --seed {seed}", capsys)["model_hash"]
+        for workers, seed in ((1, 0), (2, 0), (2, 1))
+    ]
+    assert found[0] == found[1] != found[2]
+
+
+def test_compare_prints_a_table_writes_a_report_and_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+    command = "compare experiment.toml -m fedavg -m local --seeds 2 --out both"
+    code, out, err = call(command, capsys)
+    assert code == 0
+    assert re.search(r"fedavg +\d+\.\d % ± ", out)
+    assert "Report: both/report.html" in out
+    assert "local, seed 1: round 3/3" in err
+    before = {path: path.stat().st_mtime_ns for path in Path("both").glob("*/result.json")}
+    assert len(before) == 4
+    again = parsed(f"{command} --json", capsys)
+    assert {path: path.stat().st_mtime_ns for path in Path("both").glob("*/result.json")} == before
+    lines = again["methods"]
+    assert isinstance(lines, list)
+    assert [line["method"] for line in lines] == ["fedavg", "local"]
+    assert all(line["harmed"] is not None for line in lines)
+    code, _, err = call(f"{command} --set local.lr=0.1", capsys)
+    assert code == 2
+    assert "a run of another experiment" in err
+
+
+def test_runs_list_and_show(capsys: pytest.CaptureFixture[str]) -> None:
+    call("run experiment.toml --out runs/one", capsys)
+    _, out, _ = call("runs list", capsys)
+    assert re.search(r"runs/one +finished +fedavg +3/3 +\d+\.\d %", out)
+    runs = parsed("runs list --json", capsys)["runs"]
+    assert isinstance(runs, list)
+    assert runs[0]["state"] == "finished"
+    _, out, _ = call("runs show runs/one", capsys)
+    assert "model_hash" in out
+    assert 'world = "rotation"' in out
+    shown = parsed("runs show runs/one --json", capsys)
+    assert shown["result"] == json.loads(Path("runs/one/result.json").read_text())
+
+
+def test_resume_of_a_finished_run_checks_it(capsys: pytest.CaptureFixture[str]) -> None:
+    first = parsed("run experiment.toml --out mine --json", capsys)
+    assert parsed("resume mine --json", capsys) == first
+    rows = Path("mine/models/rows.safetensors")
+    rows.write_bytes(rows.read_bytes()[:-1] + b"\0")
+    code, _, err = call("resume mine", capsys)
+    assert code == 4
+    assert err.startswith("error: rows.safetensors is damaged, ")
+
+
+def test_report(capsys: pytest.CaptureFixture[str]) -> None:
+    call("run experiment.toml --out mine", capsys)
+    code, out, _ = call("report mine", capsys)
+    assert (code, out) == (0, "Report: mine/report.html\n")
+    assert parsed("report mine --out other.html --json", capsys)["report"] == "other.html"
+
+
+@pytest.mark.parametrize("what", ["methods", "worlds", "models"])
+def test_listings(what: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = parsed(f"{what} --json", capsys)
+    _, out, _ = call(what, capsys)
+    for name, entry in found.items():
+        assert isinstance(entry, dict)
+        assert entry["summary"].endswith(".")
+        assert name in out
+    assert call(f"{what} --quiet", capsys)[1].split() == list(found)
+
+
+def test_every_registered_method_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert list(parsed("methods --json", capsys)) == list(METHODS)
+
+
+def test_doctor(capsys: pytest.CaptureFixture[str]) -> None:
+    found = parsed("doctor --json", capsys)
+    assert isinstance(found["checks"], dict)
+    assert found["checks"]["workers can be forked"]
+    assert found["packages"]["fedclade"] == __version__  # type: ignore[index]
+    assert "torch" in call("doctor", capsys)[1]
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "said"),
+    [
+        ("run nowhere.toml", 2, "there is no such experiment, nowhere.toml"),
+        ("run experiment.toml --set run.round=3", 2, r'did you mean "rounds"'),
+        ("run experiment.toml --set data.groups=9", 2, "groups is not usable.*data.groups: got 9"),
+        ("run experiment.toml --out experiment.toml", 2, "the run folder is taken"),
+        ("run", 2, "Missing argument.*fedclade COMMAND --help"),
+        ("run experiment.toml --sed 3", 2, "No such option"),
+        ("rnu", 2, "No such command"),
+        ("resume nowhere", 2, "there is no run here, nowhere"),
+        ("report nowhere", 2, "there is no run here"),
+        ("runs list nowhere", 2, "there is no such folder"),
+        ("compare experiment.toml", 2, "Missing option"),
+        ("compare experiment.toml -m nothing", 2, "the method is not known"),
+        ("compare experiment.toml -m fedavg --seeds 0", 2, "Invalid value"),
+    ],
+)
+def test_mistakes(command: str, code: int, said: str, capsys: pytest.CaptureFixture[str], here: Path) -> None:
+    got, out, err = call(command, capsys)
+    assert got == code
+    assert out == ""
+    assert err.count("\n") == 1
+    assert re.match(f"error: .*{said}", err)
+    assert [path.name for path in here.iterdir()] == ["experiment.toml"]  # nothing was started
+
+
+def test_a_second_run_in_the_same_folder_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    first = parsed("run experiment.toml --out mine --json", capsys)
+    code, _, err = call("run experiment.toml --out mine", capsys)
+    assert code == 2
+    assert re.match(r"error: the run folder is taken, mine: got .*; do: .*fedclade resume mine", err)
+    assert parsed("resume mine --json", capsys) == first  # and nothing was lost
+
+
+def test_a_bug_says_that_it_is_one(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def broken() -> dict[str, object]:
+        raise ZeroDivisionError("by zero")
+
+    monkeypatch.setattr("fedclade.runs.environment.environment", broken)
+    code, _, err = call("doctor", capsys)
+    assert code == 1
+    assert err.startswith("error: a bug in fedclade, ZeroDivisionError: by zero")
+    assert "Traceback" not in err
+    assert code_of(["doctor"], debug=True) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_demo(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The demo shows every method that is registered for it, and finds a report beside its table."""
+    from fedclade.cli import run
+
+    short = {**run.DEMO, "run": {"rounds": 2, "participation": 0.5}}
+    monkeypatch.setattr(run, "DEMO", short)
+    code, out, _ = call("demo --out shown", capsys)
+    assert code == 0
+    for name, known in METHODS.items():
+        assert (f"\n{name} " in out) == known.demo
+    assert "Report: shown/report.html" in out
+    assert Path("shown/report.html").is_file()

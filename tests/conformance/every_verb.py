@@ -1,0 +1,54 @@
+"""A method for tests that uses every verb of a fleet.
+
+At the start it takes sketches, and cuts the clients in two by the first principal direction of their updates. In every
+round clients choose a centre by its loss, means train the centres, and one client's own model is looked at.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fedclade.fleet.protocol import Fleet
+from fedclade.methods import Facts, First
+from fedclade.nouns import Assignment, ClientId, Round, Row, Rows, settings
+
+
+@dataclass(frozen=True, eq=False)
+class Remembered:
+    """Two centres, who is where, a model of one client, and the mean of the sketches."""
+
+    centres: Rows
+    home: dict[ClientId, int]
+    lonely: tuple[ClientId, Row] | None
+    sketched: Row
+
+
+@settings
+class EveryVerb:
+    """Two clusters, chosen by loss; uses every verb."""
+
+    def start(self, fleet: Fleet, first: First, now: Round) -> Remembered:
+        found = fleet.sketch(fleet.clients(), "pixels", 3, now)
+        sketched = np.concatenate([found.points[client] for client in sorted(found.points)]).mean(axis=0)
+        updates = fleet.train(Assignment.of_one(first(0), fleet.clients()), now)
+        drifts = updates.rows - updates.rows.mean(axis=0)
+        side = np.linalg.svd(drifts, full_matrices=False)[0][:, 0] > 0
+        centres = np.stack([updates.rows[side == which].mean(axis=0) for which in (False, True)])
+        return Remembered(centres, dict.fromkeys(fleet.clients(), 0), None, sketched.astype(np.float32))
+
+    def round(self, state: Remembered, fleet: Fleet, now: Round) -> tuple[Remembered, Facts]:
+        losses = fleet.losses(now.sample(fleet.clients()), state.centres, now)
+        chosen = losses.best_row()
+        means = fleet.train_mean(Assignment(state.centres, chosen), now)
+        alone = fleet.train(Assignment(state.centres, dict(list(chosen.items())[:1])), now)
+        lonely = (alone.clients[0], alone.rows[0]) if alone.clients else state.lonely
+        return replace(state, centres=means.rows, home={**state.home, **chosen}, lonely=lonely), {
+            "heard": len(means.heard)
+        }
+
+    def assignment(self, state: Remembered) -> Assignment:
+        return Assignment(state.centres, state.home)
+
+    def place(self, state: Remembered, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> Remembered:
+        nearest = fleet.losses(newcomers, state.centres, now).best_row()
+        return replace(state, home={**state.home, **dict.fromkeys(newcomers, 0), **nearest})

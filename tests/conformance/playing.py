@@ -1,0 +1,90 @@
+"""Playing a method in a folder, with anything on the wire."""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+
+from fedclade.data import Federation
+from fedclade.fleet.protocol import Means, Reply, Updates
+from fedclade.fleet.simulated import SimulatedFleet, Wire, undisturbed
+from fedclade.methods import AnyMethod
+from fedclade.nets import net_for
+from fedclade.nouns import Assignment, ClientId, LocalTraining, Round
+from fedclade.runs.experiment import RunSettings
+from fedclade.runs.folder import RunFolder
+from fedclade.runs.loop import Judge, Progress, play
+
+LOCAL = LocalTraining(epochs=2, batch=24, lr=0.4)
+
+
+class Stop(Exception):
+    """Somebody pulled the plug."""
+
+
+def played(
+    method: AnyMethod,
+    federation: Federation,
+    path: Path,
+    *,
+    rounds: int = 4,
+    participation: float = 0.5,
+    seed: int = 0,
+    workers: int = 0,
+    net: str = "logistic",
+    wire: Wire = undisturbed,
+    stop_after: int = 0,
+    late: tuple[ClientId, ...] = (),
+) -> tuple[dict[str, object], Assignment]:
+    """The verdict and the models of a run; a folder that is there is resumed."""
+    made = net_for(net, federation.shape, federation.classes)
+
+    def watch(now: Progress) -> None:
+        if now.round == stop_after:
+            raise Stop
+
+    there = (path / "experiment.toml").exists()
+    plan = RunSettings(rounds=rounds, participation=participation, evaluate_every=2, seed=seed)
+    fleet = Growing(federation, made, workers=workers, wire=wire)
+    fleet.late = late
+    with RunFolder.open(path) if there else RunFolder.create(path, "", {}) as folder, fleet:
+        if there:
+            folder.hold()
+        reached = folder.latest() if there else None
+        verdict, models = play(
+            method, fleet, partial(made.first, seed), plan, LOCAL, Judge(federation.truth), folder, reached, watch
+        )
+        folder.finish({"method": "played", "seed": seed, **verdict}, models)
+        return verdict, models
+
+
+class Growing(SimulatedFleet):
+    """A fleet that some clients join after its first round of training."""
+
+    late: tuple[ClientId, ...] = ()
+    trained = False
+
+    def clients(self) -> tuple[ClientId, ...]:
+        return tuple(client for client in super().clients() if self.trained or client not in self.late)
+
+    def train(self, starts: Assignment, now: Round) -> Updates:
+        self.trained = True
+        return super().train(starts, now)
+
+    def train_mean(self, starts: Assignment, now: Round) -> Means:
+        self.trained = True
+        return super().train_mean(starts, now)
+
+
+def losing(*clients: ClientId) -> Wire:
+    """A wire on which nothing of these clients arrives."""
+    return lambda replies: (reply for reply in replies if reply.client not in clients)
+
+
+def backwards(replies: Iterator[Reply]) -> Iterable[Reply]:
+    """A wire that hands the last reply over first."""
+    return reversed(list(replies))
+
+
+def lying(client: ClientId, lie: Callable[[Reply], Reply]) -> Wire:
+    """A wire on which one client's replies are changed."""
+    return lambda replies: (lie(reply) if reply.client == client else reply for reply in replies)

@@ -1,0 +1,134 @@
+"""Every reply is compared with what was asked, alone; what does not fit is refused, and nothing is raised."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from fedclade.fleet.gate import IMPLAUSIBLE, Gate, fault
+from fedclade.fleet.protocol import Ask, Reply, Verb
+from fedclade.nouns import Round
+
+NOW = Round(number=3, seed=0)
+ROW = np.arange(4, dtype=np.float32)
+ENROLLED = {"a": 10, "b": 10, "c": 10}
+
+
+def ask(client: str, verb: Verb = "train") -> Ask:
+    rows = ROW[None] if verb != "losses" else np.stack([ROW, ROW])
+    return Ask(verb, client, NOW, rows, "pixels", 2)
+
+
+def good(client: str, verb: Verb = "train") -> Reply:
+    arrays: Mapping[Verb, Mapping[str, NDArray[np.generic]]] = {
+        "train": {"row": ROW, "loss": np.array(0.5)},
+        "losses": {"losses": np.array([0.5, 0.25])},
+        "evaluate": {"correct": np.array(7, np.int64), "loss": np.array(0.5)},
+        "sketch": {"points": np.ones((2, 6), np.float32), "counts": np.array([4, 6], np.int64)},
+    }
+    return Reply(verb, client, 3, 10, arrays[verb])
+
+
+def admitted(replies: Iterable[Reply], verb: Verb = "train") -> tuple[list[str], list[str]]:
+    gate = Gate({client: ask(client, verb) for client in "abc"}, ENROLLED)
+    heard = [reply.client for reply in gate.admit(replies)]
+    return heard, [refusal.reason for refusal in gate.refused]
+
+
+@pytest.mark.parametrize("verb", ["train", "losses", "evaluate", "sketch"])
+def test_lets_a_good_reply_through(verb: Verb) -> None:
+    assert fault(good("a", verb), ask("a", verb), 10) == ""
+
+
+def change(**arrays: Any) -> Callable[[Reply], Reply]:
+    return lambda reply: replace(reply, arrays={**reply.arrays, **arrays})
+
+
+BROKEN: dict[str, tuple[Callable[[Reply], Reply], str]] = {
+    "NaN": (change(row=np.array([0, 1, np.nan, 3], np.float32)), "row: got 1 of 4"),
+    "infinity": (change(row=np.array([0, np.inf, -np.inf, 3], np.float32)), "row: got 2 of 4"),
+    "NaN loss": (change(loss=np.array(np.nan)), "loss:"),
+    "too short": (change(row=ROW[:3]), "row: got shape (3,), need (4,)"),
+    "one that would broadcast": (change(row=ROW[:1]), "row: got shape (1,)"),
+    "another rank": (change(row=ROW[None]), "row: got shape (1, 4)"),
+    "double": (change(row=ROW.astype(np.float64)), "row: got float64, need float32"),
+    "half": (change(row=ROW.astype(np.float16)), "row: got float16"),
+    "whole numbers": (change(row=ROW.astype(np.int64)), "row: got int64"),
+    "complex": (change(row=ROW.astype(np.complex64)), "row: got complex64"),
+    "objects": (change(row=ROW.astype(object)), "row: got object"),
+    "a list": (change(row=[0.0, 1.0, 2.0, 3.0]), "row: got list"),
+    "extra array": (change(more=ROW), "arrays: need"),
+    "missing array": (lambda reply: replace(reply, arrays={"row": ROW}), "arrays: need"),
+    "renamed array": (lambda reply: replace(reply, arrays={"rows": ROW, "loss": np.array(0.5)}), "arrays: need"),
+    "no examples": (lambda reply: replace(reply, examples=0), "examples: got 0"),
+    "negative examples": (lambda reply: replace(reply, examples=-1000), "examples: got -1000"),
+    "too many examples": (lambda reply: replace(reply, examples=10 * IMPLAUSIBLE + 1), "examples: got 101"),
+    "fraction": (lambda reply: replace(reply, examples=2.5), "examples: got 2.5"),  # type: ignore[arg-type]  # a lie
+    "truth value": (lambda reply: replace(reply, examples=True), "examples: got True"),
+    "older round": (lambda reply: replace(reply, round=2), "round: got 2, need 3"),
+    "future round": (lambda reply: replace(reply, round=4), "round: got 4, need 3"),
+    "other verb": (lambda reply: replace(reply, verb="evaluate"), "verb: got 'evaluate'"),
+    "stranger": (lambda reply: replace(reply, client="z"), "client: was not asked"),
+    "position for a name": (lambda reply: replace(reply, client=1), "client: was not asked"),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_refuses_only_the_offender(name: str, place: int) -> None:
+    breaking, reason = BROKEN[name]
+    replies = [breaking(good(client)) if number == place else good(client) for number, client in enumerate("abc")]
+    heard, refused = admitted(replies)
+    assert heard == [client for number, client in enumerate("abc") if number != place]
+    assert len(refused) == 1
+    assert refused[0].startswith(reason)
+
+
+def test_refuses_more_right_than_examples() -> None:
+    reply = replace(good("a", "evaluate"), arrays={"correct": np.array(11, np.int64), "loss": np.array(0.5)})
+    assert fault(reply, ask("a", "evaluate"), 10).startswith("correct: got 11, need at most 10")
+
+
+def test_refuses_negative_counts() -> None:
+    reply = replace(good("a", "evaluate"), arrays={"correct": np.array(-1, np.int64), "loss": np.array(0.5)})
+    assert fault(reply, ask("a", "evaluate"), 10).startswith("correct: got -1, need at least 0")
+
+
+@pytest.mark.parametrize("points", [0, 3])
+def test_refuses_too_few_or_too_many_points(points: int) -> None:
+    broken = change(points=np.ones((points, 6), np.float32), counts=np.ones(points, np.int64))(good("a", "sketch"))
+    assert fault(broken, ask("a", "sketch"), 10)
+
+
+def test_the_first_usable_reply_of_a_client_counts() -> None:
+    second = replace(good("a"), examples=5)
+    gate = Gate({"a": ask("a")}, ENROLLED)
+    (heard,) = gate.admit([replace(good("a"), examples=0), good("a"), second])
+    assert heard.examples == 10
+    assert [refusal.reason for refusal in gate.refused][1] == "client: has answered already"
+
+
+@given(st.permutations("abc"), st.sets(st.sampled_from("abc")))
+def test_gives_replies_in_the_order_of_the_request(arrival: list[str], silent: set[str]) -> None:
+    heard, refused = admitted(good(client) for client in arrival if client not in silent)
+    assert heard == [client for client in "abc" if client not in silent]
+    assert refused == []
+
+
+def test_hands_on_without_waiting_for_the_rest() -> None:
+    """A mean can be taken while models arrive: the first of the request is given before the second is there."""
+    arrived: list[str] = []
+
+    def arriving() -> Iterable[Reply]:
+        for client in "abc":
+            arrived.append(client)
+            yield good(client)
+
+    gate = Gate({client: ask(client) for client in "abc"}, ENROLLED)
+    next(iter(gate.admit(arriving())))
+    assert arrived == ["a"]

@@ -1,0 +1,128 @@
+"""Worker processes: same bits for any number of them, bugs are bugs, the dead are noticed, nothing is left behind."""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from fedclade.data import Federation
+from fedclade.fleet.protocol import Ask
+from fedclade.fleet.simulated import SimulatedFleet
+from fedclade.fleet.workers import Shared, WorkerFailed, Workers
+from fedclade.local import Client
+from fedclade.nets import net_for
+from fedclade.nouns import Assignment, Round, Stopped
+
+NOW = Round(number=1, seed=0)
+
+
+@pytest.mark.parametrize("net", ["mlp", "lenet", "logistic"])
+def test_bits_do_not_depend_on_the_number_of_workers(net: str, alike: Federation) -> None:
+    made = net_for(net, alike.shape, alike.classes)
+    first = Assignment.of_one(made.first(0), alike.clients)
+    rows = []
+    for workers in (0, 1, 2, 3):
+        with SimulatedFleet(alike, made, workers=workers) as fleet:
+            rows.append(fleet.train_mean(first, NOW).rows)
+    assert not np.array_equal(rows[0], first.rows)
+    assert all(np.array_equal(rows[0], other) for other in rows[1:])
+
+
+def test_workers_do_as_well_after_torch_was_used_with_threads(alike: Federation) -> None:
+    """Workers are forked from a process whose torch may have threads already."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        weights = torch.randn(600, 600, requires_grad=True)
+        (weights @ weights).sum().backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        made = net_for("lenet", alike.shape, alike.classes)
+        with SimulatedFleet(alike, made, workers=2) as fleet:
+            assert len(fleet.train_mean(Assignment.of_one(made.first(0), alike.clients), NOW).heard) == 6
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_an_own_function_can_make_the_net(alike: Federation) -> None:
+    width = 7  # a closure: nothing that could be pickled
+    made = net_for(
+        lambda: torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, width), torch.nn.Linear(width, 10)),
+        alike.shape,
+        10,
+    )
+    with SimulatedFleet(alike, made, workers=2) as fleet:
+        scores = fleet.evaluate(Assignment.of_one(made.first(0), alike.clients), NOW)
+    assert scores.clients == alike.clients
+
+
+def test_a_bug_in_a_client_stops_the_run(alike: Federation) -> None:
+    """In a simulation nothing fails but the code: an exception is never taken for a silent client."""
+    made = net_for(lambda: torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(3, 10)), alike.shape, 10)
+    first = Assignment.of_one(made.first(0), alike.clients)
+    with (
+        SimulatedFleet(alike, made, workers=1) as fleet,
+        pytest.raises(WorkerFailed, match="cannot be multiplied") as caught,
+    ):
+        fleet.train_mean(first, NOW)
+    assert "Traceback" in caught.value.__notes__[0]
+    with SimulatedFleet(alike, made, workers=0) as fleet, pytest.raises(RuntimeError, match="cannot be multiplied"):
+        fleet.train_mean(first, NOW)
+
+
+def test_a_dead_worker_is_noticed(alike: Federation) -> None:
+    made = net_for("logistic", alike.shape, alike.classes)
+    with SimulatedFleet(alike, made, workers=2) as fleet:
+        os.kill(fleet._workers._processes[1].pid or 0, signal.SIGKILL)
+        with pytest.raises(Stopped, match=r"a worker process died.*exit code -9"):
+            fleet.train_mean(Assignment.of_one(made.first(0), alike.clients), NOW)
+
+
+def test_workers_leave_when_they_are_closed(alike: Federation) -> None:
+    made = net_for("logistic", alike.shape, alike.classes)
+    fleet = SimulatedFleet(alike, made, workers=2)
+    pids = [process.pid for process in fleet._workers._processes]
+    open_before = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 0
+    fleet.close()
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid or 0, 0)
+    if open_before:
+        assert len(os.listdir("/proc/self/fd")) < open_before
+
+
+def test_shared_memory_grows_and_keeps_what_it_is_given() -> None:
+    shared = Shared()
+    small = {"a": np.arange(3, dtype=np.int64), "b": np.array(0.5)}
+    large = {
+        "rows": np.random.default_rng(0).random((300, 1000)).astype(np.float32),
+        "none": np.zeros((0, 4), np.float32),
+    }
+    for arrays in (small, large, small):
+        found = shared.read(shared.write(arrays))
+        assert list(found) == list(arrays)
+        for name, array in arrays.items():
+            assert found[name].dtype == array.dtype
+            assert np.array_equal(found[name], array)
+    shared.close()
+
+
+def test_requests_are_taken_one_by_one(alike: Federation) -> None:
+    """Whatever the number of clients, no more requests are made than there are workers to answer them."""
+    made = net_for("logistic", alike.shape, alike.classes)
+    taken = 0
+
+    def requests() -> Iterator[Ask]:
+        nonlocal taken
+        for client in alike.clients:
+            taken += 1
+            yield Ask("evaluate", client, NOW, made.first(0)[None])
+
+    playing = Client(made)
+    workers = Workers(lambda ask: playing.answer(ask, alike[ask.client]), 2)
+    replies = workers.ask(requests())
+    next(replies)
+    assert taken == 3
+    workers.close()

@@ -1,0 +1,142 @@
+"""Published defects, put into a copy of fedclade: for each, some test must fail.
+
+A mutant is a named defect, as changes of source lines, and the tests that are meant to see it. The tests run in a
+process of their own against the changed copy; they must fail there, and pass where nothing was changed.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A defect: in each file, these words are replaced by those."""
+
+    changes: tuple[tuple[str, str, str], ...]
+    tests: tuple[str, ...]
+
+
+CONFORMANCE = "tests/conformance/test_methods.py"
+
+MUTANTS = {
+    # FLT's published code writes each mean into the models that it is still averaging.
+    "in-place averaging": Mutant(
+        (
+            ("nouns/assignment.py", "rows.flags.writeable = False", "pass"),
+            ("fleet/simulated.py", "rows = np.array(starts.rows)", "rows = starts.rows"),
+        ),
+        (f"{CONFORMANCE}::test_leaves_its_state_alone", "tests/fleet/test_simulated.py"),
+    ),
+    # CFL's published notebook keeps positions in a sub-matrix as if they were clients.
+    "positions used as ids": Mutant(
+        (
+            (
+                "methods/local.py",
+                "state.models.replaced(updates.clients, updates.rows)",
+                "state.models.replaced(fleet.clients()[: len(updates.clients)], updates.rows)",
+            ),
+        ),
+        ("tests/methods/test_fedavg.py",),
+    ),
+    # FLT's published code takes the number of k-means centres from the true clusters.
+    "truth read by a method": Mutant(
+        (
+            ("fleet/simulated.py", "self._wire = wire", "self._wire = wire; self.truth = federation.truth"),
+            ("methods/fedavg.py", "OneModel(first(0),", "OneModel(first(fleet._fleet.truth.labels['client-02']),"),
+        ),
+        (f"{CONFORMANCE}::test_never_sees_the_truth",),
+    ),
+    # PFLlib and others seed once, globally: another number of workers, or a resume, gives other batches.
+    "batch order from a global generator": Mutant(
+        (
+            ("local/train.py", 'order = now.generator("batches", client)', "order = ORDER"),
+            ("local/train.py", "def train(", "import numpy\nORDER = numpy.random.default_rng(0)\n\n\ndef train("),
+        ),
+        (f"{CONFORMANCE}::test_agrees_across_workers", f"{CONFORMANCE}::test_resumes_byte_for_byte"),
+    ),
+    # felisat's eval_op leaves the module in training mode.
+    "evaluation in training mode": Mutant(
+        (("local/evaluate.py", "bench.module.eval()", "bench.module.train()"),),
+        ("tests/local/test_evaluate.py",),
+    ),
+    # Flower's FedAvg trusts whatever arrives.
+    "replies are not checked": Mutant(
+        (
+            (
+                "fleet/gate.py",
+                "return fault(reply, self._asks[reply.client], self._enrolled[reply.client])",
+                'return ""',
+            ),
+        ),
+        (f"{CONFORMANCE}::test_takes_a_liar_for_silent",),
+    ),
+    # FLT's published code weighs a cluster's members with the sample counts of others.
+    "means without weights": Mutant(
+        (
+            (
+                "fleet/simulated.py",
+                'np.multiply(reply.arrays["row"], reply.examples, dtype=np.float64)',
+                'np.multiply(reply.arrays["row"], 1)',
+            ),
+            ("fleet/simulated.py", "examples[home] += reply.examples", "examples[home] += 1"),
+        ),
+        ("tests/methods/test_fedavg.py",),
+    ),
+    # A checkpoint that does not say how far the log was good doubles facts after a kill.
+    "checkpoints are not verified": Mutant(
+        (("runs/manifest.py", "if digest(content) != checksum:", "if False:"),),
+        ("tests/runs/test_folder.py",),
+    ),
+}
+
+
+def copy_with(changes: tuple[tuple[str, str, str], ...], to: Path) -> Path:
+    shutil.copytree(ROOT / "src", to / "src")
+    for name, old, new in changes:
+        path = to / "src" / "fedclade" / name
+        text = path.read_text()
+        assert text.count(old) == 1, f"{name}: the line to change stands there {text.count(old)} times: {old}"
+        path.write_text(text.replace(old, new))
+    return to / "src"
+
+
+def outcome(source: Path, tests: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
+    environment = {**os.environ, "PYTHONPATH": str(source), "PYTEST_ADDOPTS": "", "PYTEST_XDIST_WORKER": ""}
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=280, check=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MUTANTS)
+def test_the_mutant_dies(name: str, tmp_path: Path) -> None:
+    mutant = MUTANTS[name]
+    ran = outcome(copy_with(mutant.changes, tmp_path), mutant.tests)
+    # 1: tests ran and some failed. Anything else (no test found, no import) would prove nothing.
+    assert ran.returncode == 1, ran.stdout[-3000:] + ran.stderr[-1000:]
+    assert " failed" in ran.stdout
+    assert "error" not in ran.stdout.splitlines()[-1], ran.stdout[-3000:]
+
+
+@pytest.mark.slow
+def test_the_harness_runs_the_copy(tmp_path: Path) -> None:
+    """Without a change the same tests pass, and it is the copy that they run."""
+    source = copy_with((), tmp_path)
+    ran = outcome(source, (f"{CONFORMANCE}::test_says_what_it_is",))
+    assert ran.returncode == 0, ran.stdout[-3000:]
+    where = subprocess.run(
+        [sys.executable, "-c", "import fedclade; print(fedclade.__file__)"],
+        env={**os.environ, "PYTHONPATH": str(source)},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert where.stdout.strip().startswith(str(source))

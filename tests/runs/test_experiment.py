@@ -1,0 +1,129 @@
+"""One TOML file becomes checked settings; every mistake is named with its place, before any work."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fedclade.nouns import InputError
+from fedclade.runs.experiment import experiment_from, read_experiment
+
+SMALL = '[data]\nsource = "digits"\nworld = "classes"\nclients = 8\ngroups = 2\n'
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "experiment.toml"
+    path.write_text(SMALL)
+    return path
+
+
+def test_defaults_are_filled_in(file: Path) -> None:
+    found = read_experiment(file)
+    assert found.data == {"source": "digits", "world": "classes", "clients": 8, "groups": 2, "test": 0.2}
+    assert (found.method_name, found.net["name"], found.engine.name) == ("fedavg", "mlp", "simulated")
+    assert (found.run.rounds, found.run.participation, found.run.seed) == (100, 0.2, 0)
+
+
+def test_what_is_written_reads_the_same(file: Path, tmp_path: Path) -> None:
+    first = read_experiment(file, ["method.name=fedprox", "method.mu=0.5", "local.lr=1", "net.name=lenet"], seed=7)
+    again = tmp_path / "again.toml"
+    again.write_text(first.toml())
+    second = read_experiment(again)
+    assert second == first
+    assert second.toml() == first.toml()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("run.round=3", r'run\.round is not known.*got "round".*did you mean "rounds"'),
+        ("method.mu=3", r"method\.mu is not known"),
+        ("data.client=3", r'did you mean "clients"'),
+        ("nett.name=mlp", r'section \[nett\] is not known.*did you mean "net"'),
+        ("net.hiden=3", r'did you mean "hidden"'),
+        ("method.name=fedavgg", r'method\.name: got "fedavgg".*did you mean "fedavg"'),
+        ("data.world=clases", r'did you mean "classes"'),
+        ("data.source=digit", r'did you mean "digits"'),
+        ("net.name=mpl", r'did you mean "mlp"'),
+        ("engine.name=ray", r"name is not usable.*got 'ray'"),
+        ("run.rounds=0", r"rounds is not usable.*run\.rounds: got 0, need greater than or equal to 1"),
+        ("run.rounds=2.5", r"rounds is not usable.*got 2\.5"),
+        ("run.rounds=true", r"rounds is not usable.*got True"),
+        ("run.rounds=many", r"rounds is not usable.*got 'many'"),
+        ("run.participation=0", r"participation is not usable.*need greater than 0"),
+        ("run.participation=1.5", r"participation is not usable.*need less than or equal to 1"),
+        ("run.participation=nan", r"participation is not usable.*finite"),
+        ("run.seed=-1", r"seed is not usable"),
+        ("local.lr=-0.1", r"lr is not usable"),
+        ("local.lr=inf", r"lr is not usable"),
+        ("local.momentum=1", r"momentum is not usable"),
+        ("engine.workers=-1", r"workers is not usable"),
+        ("data.groups=0", r"groups is not usable"),
+        ("method.name=3", r"method\.name is not text"),
+        ("nonsense", r"a change is not usable.*need section\.key=value"),
+        ("run=3", r"a change is not usable"),
+    ],
+)
+def test_mistakes_are_named(file: Path, change: str, said: str) -> None:
+    with pytest.raises(InputError, match=said) as caught:
+        read_experiment(file, [change])
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[data\n", "not TOML"),
+        ("data = 3\n", "data is not a section"),
+        ('[data]\nworld = "iid"\n', "data.source is missing"),
+        ('[data]\nsource = "digits"\n', "data.world is missing"),
+        ("\xff", "not TOML"),
+        ("[" * 10000, "not TOML"),
+    ],
+)
+def test_broken_files_are_named(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "broken.toml"
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(InputError, match=said) as caught:
+        read_experiment(path)
+    assert "broken.toml" in str(caught.value)
+
+
+def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "huge.toml"
+    path.write_bytes(b"#" * (2**20 + 1))
+    with pytest.raises(InputError, match="too large"):
+        read_experiment(path)
+
+
+def test_impossible_worlds_are_refused_before_work(file: Path) -> None:
+    for change, said in (("data.groups=11", "more groups than"), ("data.clients=2000", "more clients")):
+        with pytest.raises(InputError, match=said):
+            read_experiment(file, [change]).federation()
+
+
+def test_another_method_forgets_the_settings_of_the_old_one(file: Path) -> None:
+    file.write_text(SMALL + '[method]\nname = "fedprox"\nmu = 0.5\n')
+    assert read_experiment(file, ["method.name=local"]).method_name == "local"
+
+
+VALUES = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.lists(st.integers())
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["data", "net", "local", "method", "run", "engine"]) | st.text(max_size=5),
+        st.dictionaries(
+            st.sampled_from(["name", "source", "world", "lr", "rounds", "seed"]) | st.text(max_size=5), VALUES
+        )
+        | VALUES,
+    )
+)
+def test_any_tables_give_an_experiment_or_a_clear_error(tables: dict[str, object]) -> None:
+    try:
+        found = experiment_from(tables)
+    except InputError:
+        return  # any other exception is a bug
+    assert experiment_from({"data": found.data}).data == found.data

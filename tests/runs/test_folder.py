@@ -1,0 +1,269 @@
+"""A run folder: damage is found and named, one writer at a time, a kill loses nothing."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from fedclade.nouns import Assignment, Damaged, InputError, Stopped
+from fedclade.runs.folder import CLIENTS, Checkpoint, RunFolder
+
+STATES = [np.arange(6, dtype=np.float32) + number for number in range(4)]
+
+
+def write(folder: RunFolder, number: int) -> None:
+    folder.note("round", round=number)
+    folder.save(Checkpoint(number, {"n": number}, {"state.row": STATES[number]}, {"seconds": 1.5 * number}))
+
+
+@pytest.fixture
+def stopped(tmp_path: Path) -> Path:
+    """A run that was stopped after its third round."""
+    with RunFolder.create(tmp_path / "run", 'asked = "something"\n', {"python": "3"}) as folder:
+        for number in range(4):
+            write(folder, number)
+        folder.note("unfinished", round=4)
+    return tmp_path / "run"
+
+
+def reached(path: Path, *, repair: bool = False) -> Checkpoint | None:
+    with RunFolder.open(path) as folder:
+        folder.hold()
+        return folder.latest(repair=repair)
+
+
+def test_the_last_state_comes_back(stopped: Path) -> None:
+    found = reached(stopped)
+    assert found is not None
+    assert (found.round, found.tree, found.totals) == (3, {"n": 3}, {"seconds": 4.5})
+    assert found.arrays["state.row"].tobytes() == STATES[3].tobytes()
+
+
+def test_the_last_two_checkpoints_are_kept(stopped: Path) -> None:
+    assert sorted(path.name for path in (stopped / "checkpoint").iterdir()) == ["round-00002", "round-00003"]
+
+
+def test_what_was_noted_after_the_checkpoint_is_cut_off(stopped: Path) -> None:
+    assert [event["event"] for event in RunFolder.open(stopped).events()] == ["round"] * 4 + ["unfinished"]
+    reached(stopped)
+    assert [event["round"] for event in RunFolder.open(stopped).events()] == [0, 1, 2, 3]
+
+
+def test_a_torn_last_line_is_cut_off(stopped: Path) -> None:
+    with open(stopped / "events.jsonl", "ab") as file:
+        file.write(b'{"event": "rou')
+    assert len(list(RunFolder.open(stopped).events())) == 5
+    assert reached(stopped) is not None
+
+
+FILES = ["state.json", "state.safetensors", "manifest.json"]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_one_flipped_bit_anywhere_is_found(stopped: Path, name: str) -> None:
+    path = stopped / "checkpoint" / "round-00003" / name
+    content = path.read_bytes()
+    for place in range(len(content)):
+        path.write_bytes(content[:place] + bytes([content[place] ^ (1 << place % 8)]) + content[place + 1 :])
+        with pytest.raises(Damaged, match="resume --repair") as caught:
+            reached(stopped)
+        assert name in str(caught.value) or "manifest" in str(caught.value)
+    path.write_bytes(content)
+    assert reached(stopped) is not None
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_cut_or_missing_file_is_found(stopped: Path, name: str) -> None:
+    path = stopped / "checkpoint" / "round-00003" / name
+    content = path.read_bytes()
+    for length in range(0, len(content), 7):
+        path.write_bytes(content[:length])
+        with pytest.raises(Damaged):
+            reached(stopped)
+    path.unlink()
+    with pytest.raises(Damaged):
+        reached(stopped)
+
+
+def test_repair_goes_back_to_the_checkpoint_before(stopped: Path) -> None:
+    (stopped / "checkpoint" / "round-00003" / "state.json").write_bytes(b"{}")
+    found = reached(stopped, repair=True)
+    assert found is not None
+    assert found.round == 2
+    assert [event["round"] for event in RunFolder.open(stopped).events()] == [0, 1, 2]
+
+
+def test_two_damaged_checkpoints_cannot_be_repaired(stopped: Path) -> None:
+    for name in ("round-00002", "round-00003"):
+        (stopped / "checkpoint" / name / "state.json").write_bytes(b"{}")
+    with pytest.raises(Damaged):
+        reached(stopped, repair=True)
+
+
+@pytest.mark.parametrize("lost", [1, 50, 10**9])
+def test_a_truncated_log_is_found_and_can_be_given_up(stopped: Path, lost: int) -> None:
+    reached(stopped)  # cut back to the checkpoint
+    path = stopped / "events.jsonl"
+    content = path.read_bytes()
+    path.write_bytes(content[:-lost] if lost < len(content) else b"")
+    with pytest.raises(Damaged, match=r"events\.jsonl is damaged.*resume --repair"):
+        reached(stopped)
+    found = reached(stopped, repair=True)
+    assert found is not None
+    assert found.round == 3
+    assert all(event["event"] == "round" for event in RunFolder.open(stopped).events())
+
+
+def test_a_changed_experiment_is_found(stopped: Path) -> None:
+    (stopped / "experiment.toml").write_text('asked = "something else"\n')
+    with pytest.raises(Damaged, match=r"experiment\.toml is not what the run was started with"):
+        reached(stopped)
+
+
+def test_a_newer_format_is_refused(stopped: Path) -> None:
+    from fedclade.runs.manifest import sealed, unsealed
+
+    path = stopped / "checkpoint" / "round-00003" / "manifest.json"
+    path.write_bytes(sealed({**unsealed(path), "format": 99}))
+    with pytest.raises(Damaged, match="another version"):
+        reached(stopped)
+
+
+def test_a_folder_is_taken_once(stopped: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="the run folder is taken"):
+        RunFolder.create(stopped, "", {})
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="is taken"):
+        RunFolder.create(tmp_path / "file", "", {})
+    with pytest.raises(InputError, match="cannot be made"):
+        RunFolder.create(tmp_path / "file" / "below", "", {})
+
+
+def test_a_start_that_was_killed_leaves_the_folder_free(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "lock").write_text("process 1 on nowhere\n")
+    (tmp_path / "run" / ".experiment.toml.new").write_text("half")
+    with RunFolder.create(tmp_path / "run", "whole", {}) as folder:
+        assert (folder.path / "experiment.toml").read_text() == "whole"
+
+
+HOLDER = """
+import sys
+from pathlib import Path
+from fedclade.runs.folder import RunFolder
+folder = RunFolder.open(Path(sys.argv[1]))
+folder.hold()
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_one_writer_at_a_time_and_a_dead_one_holds_nothing(stopped: Path) -> None:
+    other = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(stopped)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert other.stdout is not None
+    try:
+        assert other.stdout.readline() == "held\n"
+        assert RunFolder.open(stopped).live.startswith(f"process {other.pid} on ")
+        with pytest.raises(Stopped, match=f"process {other.pid} on "):
+            reached(stopped)
+    finally:
+        other.kill()
+        other.communicate()
+    assert RunFolder.open(stopped).live == ""
+    assert reached(stopped) is not None
+
+
+def test_one_writer_in_this_process_too(stopped: Path) -> None:
+    with RunFolder.open(stopped) as first:
+        first.hold()
+        with pytest.raises(Stopped, match=f"process {os.getpid()} on "):
+            RunFolder.open(stopped).hold()
+        assert RunFolder.open(stopped).live
+    assert reached(stopped) is not None
+
+
+def test_a_finished_run_is_whole_or_damaged(stopped: Path) -> None:
+    with RunFolder.open(stopped) as folder:
+        folder.hold()
+        folder.latest()
+        folder.note_clients(pa.record_batch([[] for _ in CLIENTS], schema=CLIENTS))
+        folder.save(Checkpoint(3, {}, {"row": STATES[3]}, {}))
+        folder.finish({"accuracy": 0.5, "loss": float("nan")}, Assignment(STATES[3][None], {"a": 0}))
+    finished = RunFolder.open(stopped)
+    assert finished.finished
+    assert finished.result() == {"accuracy": 0.5, "loss": None}
+    assert finished.models().row_of("a").tolist() == STATES[3].tolist()
+    finished.verify()
+    (stopped / "models" / "rows.safetensors").write_bytes(b"")
+    with pytest.raises(Damaged, match=r"rows\.safetensors is damaged"):
+        finished.verify()
+    (stopped / "result.json").write_text("[")
+    with pytest.raises(Damaged, match=r"result\.json cannot be read"):
+        finished.result()
+
+
+class Full(OSError):
+    """The disk is full."""
+
+
+def failing_at(call: int, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    """Every write, sync and rename counts; the given one fails."""
+    calls = 0
+
+    def wrap(name: str) -> None:
+        real = getattr(os, name)
+
+        def counted(*args: object) -> object:
+            nonlocal calls
+            calls += 1
+            if calls == call:
+                raise Full(28, "No space left on device")
+            return real(*args)
+
+        monkeypatch.setattr(f"fedclade.runs.durable.os.{name}", counted)
+
+    for name in ("fsync", "replace", "rename"):
+        wrap(name)
+    return lambda: calls
+
+
+def test_a_failed_write_leaves_the_checkpoint_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever step of saving fails, the folder opens at the round before or at the new one, whole."""
+    for call in range(1, 40):
+        path = tmp_path / f"run-{call}"
+        with RunFolder.create(path, "asked", {}) as folder:
+            write(folder, 0)
+            write(folder, 1)
+            with monkeypatch.context() as broken:
+                calls = failing_at(call, broken)
+                with suppress(Full):
+                    write(folder, 2)
+                done = calls() < call
+        found = reached(path)
+        assert found is not None
+        assert found.round == 2 if done else found.round in (1, 2)
+        assert found.arrays["state.row"].tobytes() == STATES[found.round].tobytes()
+        shutil.rmtree(path)
+        if done:
+            assert call > 5
+            return
+    pytest.fail("saving never came to its end")
+
+
+def test_events_are_json_even_if_a_figure_is_not_a_number(tmp_path: Path) -> None:
+    with RunFolder.create(tmp_path / "run", "", {}) as folder:
+        folder.note("round", round=1, loss=float("nan"), name='<b>"\n')
+        folder.save(Checkpoint(1, {}, {}, {}))
+    (line,) = (tmp_path / "run" / "events.jsonl").read_text().splitlines()
+    assert json.loads(line)["loss"] is None
+    assert json.loads(line)["name"] == '<b>"\n'

@@ -1,0 +1,74 @@
+"""Bytes are counted at the seam: by verb, up and down, by hand."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from conformance.playing import losing
+from fedclade.data import Federation
+from fedclade.fleet.protocol import Reply
+from fedclade.fleet.simulated import SimulatedFleet
+from fedclade.nets import net_for
+from fedclade.nouns import Assignment, Round
+from fedclade.runs.ledger import Counted, Ledger
+
+NOW = Round(number=1, seed=0)
+MODEL = 650 * 4  # logistic regression of 64 inputs and 10 classes, float32
+
+
+def test_every_verb_by_hand(alike: Federation) -> None:
+    net = net_for("logistic", alike.shape, alike.classes)
+    ledger = Ledger()
+    first = net.first(0)
+    some = alike.clients[:3]
+    with SimulatedFleet(alike, net, workers=0, wire=losing("client-01")) as fleet:
+        counted = Counted(fleet, ledger)
+        counted.train(Assignment.of_one(first, some), NOW)
+        counted.train_mean(Assignment.of_one(first, some), NOW)
+        counted.losses(some, np.stack([first] * 5), NOW)
+        counted.sketch(some, "pixels", 4, NOW)
+        counted.evaluate(Assignment.of_one(first, some), NOW)
+    # Down: to each of three clients. Up: from the two that were heard; a count and a loss beside each model.
+    assert ledger.down == {
+        "train": 3 * MODEL,
+        "train_mean": 3 * MODEL,
+        "losses": 15 * MODEL,
+        "sketch": 0,
+        "evaluate": 3 * MODEL,
+    }
+    assert ledger.up == {
+        "train": 2 * (MODEL + 16),
+        "train_mean": 2 * (MODEL + 16),
+        "losses": 2 * (5 + 1) * 8,
+        "sketch": 2 * (4 * 64 * 4 + 5 * 8),
+        "evaluate": 2 * 3 * 8,
+    }
+    assert ledger.by_client["client-01"] == 7 * MODEL  # asked, and never heard
+    assert ledger.trained == {"client-00", "client-02"}
+    assert [client for _, client in ledger.silent] == ["client-01"] * 5
+
+
+def test_a_refused_reply_is_recorded_once(alike: Federation) -> None:
+    def broken(replies: Iterator[Reply]) -> Iterator[Reply]:
+        for reply in replies:
+            yield reply if reply.client != "client-01" else Reply("train", "client-01", 1, 0, reply.arrays)
+
+    net = net_for("logistic", alike.shape, alike.classes)
+    ledger = Ledger()
+    with SimulatedFleet(alike, net, workers=0, wire=broken) as fleet:
+        Counted(fleet, ledger).train_mean(Assignment.of_one(net.first(0), alike.clients[:2]), NOW)
+    (refusal,) = ledger.refused
+    assert refusal.client == "client-01"
+    assert refusal.reason.startswith("examples: got 0")
+    assert ledger.silent == []
+
+
+@pytest.mark.parametrize("clients", [2, 5])
+def test_a_mean_costs_the_server_one_row(alike: Federation, clients: int) -> None:
+    """Whatever the number of clients, `train_mean` gives back one row for each model sent."""
+    net = net_for("logistic", alike.shape, alike.classes)
+    with SimulatedFleet(alike, net, workers=0) as fleet:
+        means = fleet.train_mean(Assignment.of_one(net.first(0), alike.clients[:clients]), NOW)
+    assert means.rows.shape == (1, 650)
+    assert len(means.heard) == clients

@@ -1,0 +1,179 @@
+"""Runs as a user of Python has them: train, look, resume, and what stops them."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import fedclade as fc
+from conformance.playing import played
+from fedclade.api import Settings
+from fedclade.data import Federation
+from fedclade.fleet.workers import WorkerFailed
+from fedclade.nouns import InputError, Stopped
+from fedclade.runs.folder import RunFolder
+
+QUICK: Settings = {"rounds": 2, "participation": 0.5, "evaluate_every": 1, "lr": 0.2, "workers": 0}
+
+
+def test_a_run_has_what_was_promised(two_groups: Federation, tmp_path: Path) -> None:
+    run = fc.train(two_groups, fc.Local(), net="logistic", out=tmp_path / "run", **QUICK)
+    assert sorted(path.name for path in run.path.iterdir()) == [
+        "checkpoint",
+        "clients.parquet",
+        "environment.json",
+        "events.jsonl",
+        "experiment.toml",
+        "lock",
+        "models",
+        "result.json",
+    ]
+    assert run.result == run.folder.result()
+    assert 0 <= run.worst_tenth <= run.accuracy <= 1
+    assert run.groups == run.folder.models().groups()
+    model = run.model_for("client-02")
+    held = two_groups["client-02"].test
+    with torch.no_grad():
+        right = (model(torch.from_numpy(held.inputs)).argmax(dim=1).numpy() == held.labels).mean()
+    table = run.folder.clients().to_pydict()
+    (told,) = (
+        accuracy
+        for number, client, accuracy in zip(table["round"], table["client"], table["accuracy"], strict=True)
+        if (number, client) == (2, "client-02")
+    )
+    assert told == pytest.approx(right)
+    assert np.mean([a for n, a in zip(table["round"], table["accuracy"], strict=True) if n == 2]) == pytest.approx(
+        run.accuracy
+    )
+    with pytest.raises(InputError, match='no client "nobody"'):
+        run.model_for("nobody")
+
+
+def test_who_took_part_is_in_the_table(two_groups: Federation, tmp_path: Path) -> None:
+    run = fc.train(two_groups, fc.FedAvg(), net="logistic", out=tmp_path / "run", **QUICK)
+    table = run.folder.clients().to_pydict()
+    per_round = [
+        sum(took for n, took in zip(table["round"], table["took_part"], strict=True) if n == number)
+        for number in (1, 2)
+    ]
+    assert per_round == [3, 3]
+    # Three clients get 650 parameters and send them back with a count and a loss.
+    assert sum(table["bytes"]) == 2 * 3 * (2 * 650 * 4 + 16) == run.result["bytes_up"] + run.result["bytes_down"]  # type: ignore[operator]
+
+
+def test_an_own_net_and_own_data_resume_when_given_again(two_groups: Federation, tmp_path: Path) -> None:
+    def net() -> torch.nn.Module:
+        return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10))
+
+    whole = fc.train(two_groups, fc.FedAvg(), net=net, out=tmp_path / "whole", **QUICK)
+    cut = fc.train(two_groups, fc.FedAvg(), net=net, out=tmp_path / "cut", **QUICK)
+    # Take the run back to before its last round.
+    (cut.path / "result.json").unlink()
+    newest = sorted((cut.path / "checkpoint").iterdir())[-1]
+    for file in newest.iterdir():
+        file.unlink()
+    newest.rmdir()
+    with RunFolder.open(cut.path) as folder:
+        (cut.path / "clients.arrows").write_bytes(rebuilt(folder))
+    with pytest.raises(InputError, match="data were given in Python"):
+        fc.resume(cut.path)
+    with pytest.raises(InputError, match="net was given in Python"):
+        fc.resume(cut.path, federation=two_groups)
+    other = fc.data.build(source="digits", world="iid", clients=6)
+    with pytest.raises(InputError, match="data are not those that the run was started with"):
+        fc.resume(cut.path, federation=other, net=net)
+    assert fc.resume(cut.path, federation=two_groups, net=net).result["model_hash"] == whole.result["model_hash"]
+
+
+def rebuilt(folder: RunFolder) -> bytes:
+    """The clients' log as it was while the run was going on."""
+    import pyarrow as pa
+
+    from fedclade.runs.folder import CLIENTS
+
+    table = folder.clients()
+    (folder.path / "clients.parquet").unlink()
+    batches = [
+        table.filter(pa.compute.equal(table["round"], number)).combine_chunks().to_batches()[0] for number in (1, 2)
+    ]
+    return b"".join([CLIENTS.serialize().to_pybytes(), *(batch.serialize().to_pybytes() for batch in batches)])
+
+
+def test_a_net_that_does_not_fit_is_an_error_before_there_is_a_folder(two_groups: Federation, tmp_path: Path) -> None:
+    flat = fc.data.from_arrays({"a": (np.zeros((9, 4)), np.arange(9)), "b": (np.ones((9, 4)), np.arange(9))})
+    with pytest.raises(InputError, match="lenet cannot read these inputs"):
+        fc.train(flat, fc.FedAvg(), net="lenet", out=tmp_path / "run", **QUICK)
+    with pytest.raises(InputError, match="does not make a module"):
+        fc.train(two_groups, fc.FedAvg(), net=lambda: 3, out=tmp_path / "run", **QUICK)  # type: ignore[arg-type, return-value]
+    assert not (tmp_path / "run").exists()
+
+
+def test_unknown_settings_are_named(two_groups: Federation) -> None:
+    with pytest.raises(InputError, match='did you mean "rounds"'):
+        fc.train(two_groups, fc.FedAvg(), round=3)  # type: ignore[call-arg]
+    with pytest.raises(InputError, match="lr is not usable"):
+        fc.train(two_groups, fc.FedAvg(), lr=-1.0)
+    with pytest.raises(InputError, match='did you mean "hidden"'):
+        fc.train(two_groups, fc.FedAvg(), net_settings={"hiden": 3})
+
+
+def test_a_run_that_diverges_is_stopped_with_the_reason(two_groups: Federation, tmp_path: Path) -> None:
+    """Every reply is NaN: refused, recorded, and after some rounds the run says so instead of going on for ever."""
+    long: Settings = {**QUICK, "rounds": 20, "lr": 1e30}
+    with pytest.raises(
+        Stopped, match=r"nobody could be heard for 5 rounds.*NaN or infinite.*fedclade resume"
+    ) as caught:
+        fc.train(two_groups, fc.FedAvg(), net="mlp", out=tmp_path / "run", **long)
+    assert caught.value.exit_code == 3
+    refused = [event["refused"] for event in RunFolder.open(tmp_path / "run").events() if event["event"] == "round"]
+    assert len(refused) == 4  # the fifth was not completed
+    assert all(len(each) == 3 for each in refused)  # type: ignore[arg-type]
+
+
+def test_a_bug_in_a_method_is_an_exception(two_groups: Federation, tmp_path: Path) -> None:
+    def broken() -> torch.nn.Module:
+        return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(9, 10))
+
+    forked: Settings = {**QUICK, "workers": 1}
+    with pytest.raises(WorkerFailed):
+        fc.train(two_groups, fc.FedAvg(), net=broken, out=tmp_path / "run", **forked)
+
+
+def test_compare_runs_every_method_with_every_seed(two_groups: Federation, tmp_path: Path) -> None:
+    comparison = fc.compare(
+        two_groups, [fc.FedAvg(), fc.Local()], seeds=2, net="logistic", out=tmp_path / "both", **QUICK
+    )
+    assert [(run.result["method"], run.result["seed"]) for run in comparison.runs] == [
+        ("fedavg", 0),
+        ("local", 0),
+        ("fedavg", 1),
+        ("local", 1),
+    ]
+    fedavg, local = comparison.lines
+    assert fedavg.accuracy == pytest.approx(np.mean([run.accuracy for run in comparison.runs[::2]]))
+    assert local.accuracy_deviation == pytest.approx(np.std([run.accuracy for run in comparison.runs[1::2]]))
+    assert fedavg.harmed is not None
+    assert fedavg.harmed + local.harmed <= len(two_groups)  # type: ignore[operator]  # nobody is worse off both ways
+    assert comparison.report(tmp_path / "report.html").stat().st_size > 1e6
+
+
+def test_seconds_and_bytes_add_up_over_a_resume(two_groups: Federation, tmp_path: Path) -> None:
+    from conformance.playing import Stop
+
+    whole, _ = played(fc.FedAvg(), two_groups, tmp_path / "whole")
+    with pytest.raises(Stop):
+        played(fc.FedAvg(), two_groups, tmp_path / "cut", stop_after=2)
+    resumed, _ = played(fc.FedAvg(), two_groups, tmp_path / "cut")
+    assert resumed["bytes_up"] == whole["bytes_up"] == 4 * 3 * (650 * 4 + 16)
+    assert resumed["bytes_down_evaluate"] == whole["bytes_down_evaluate"] == 2 * 6 * 650 * 4
+
+
+def test_shuffled_clients_change_nothing(two_groups: Federation, tmp_path: Path) -> None:
+    turned = replace(two_groups, data={client: two_groups[client] for client in reversed(two_groups.clients)})
+    hashes = {
+        played(fc.FedAvg(), each, tmp_path / str(number))[0]["model_hash"]
+        for number, each in enumerate((two_groups, turned))
+    }
+    assert len(hashes) == 1
