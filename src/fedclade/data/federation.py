@@ -48,8 +48,10 @@ class Pool:
                 need="finite numbers",
                 do="drop or fill these examples",
             )
-        for array in (self.inputs, self.labels):
-            array.flags.writeable = False
+        for name in ("inputs", "labels"):
+            view = getattr(self, name).view()
+            view.flags.writeable = False
+            object.__setattr__(self, name, view)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +97,25 @@ class Part:
     def __len__(self) -> int:
         return len(self.index)
 
+    def check(self, where: str, classes: int) -> None:
+        """An error unless every position is in the pool and every label is one of so many classes."""
+        if self.index.dtype != np.int64 or self.index.ndim != 1:
+            raise InputError(
+                "positions have the wrong form",
+                where=where,
+                got=f"{self.index.dtype} {self.index.shape}",
+                need="int64 (examples,)",
+            )
+        within("position", self.index, len(self.pool.labels), where)
+        within("label", self.labels, classes, where)
+
+
+def within(what: str, numbers: NDArray[np.int64], end: int, where: str) -> None:
+    """An error unless all of these numbers are from 0 and below `end`."""
+    if numbers.min() < 0 or numbers.max() >= end:
+        got = f"{numbers.min()} to {numbers.max()}"
+        raise InputError(f"a {what} is out of range", where=where, got=got, need=f"0 to {end - 1}")
+
 
 @dataclass(frozen=True, eq=False)
 class ClientData:
@@ -131,13 +152,7 @@ class Federation:
                         need="at least 1",
                         do="give it examples or leave it out",
                     )
-                if (highest := int(part.labels.max())) >= self.classes:
-                    raise InputError(
-                        f'client "{client}" has a label out of range',
-                        where=self.name,
-                        got=str(highest),
-                        need=f"0 to {self.classes - 1}",
-                    )
+                part.check(f'{self.name}, client "{client}"', self.classes)
         if self.truth is not None:
             self.truth.covering(ids)
         object.__setattr__(self, "data", {client: self.data[client] for client in ids})
@@ -170,7 +185,7 @@ class Federation:
                 if id(part.pool) not in pools:
                     content = hashlib.sha256(f"{part.pool.inputs.dtype} {part.pool.inputs.shape}".encode())
                     content.update(np.ascontiguousarray(part.pool.inputs).data)
-                    content.update(part.pool.labels.data)
+                    content.update(np.ascontiguousarray(part.pool.labels).data)
                     pools[id(part.pool)] = content.digest()
                 whole.update(f"{client}\n{len(part)} {part.quarter_turns}\n".encode() + pools[id(part.pool)])
                 whole.update(np.ascontiguousarray(part.index).data)

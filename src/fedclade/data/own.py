@@ -9,22 +9,36 @@ from fedclade.data.federation import ClientData, Federation, Pool
 from fedclade.data.shares import held_out
 from fedclade.nouns import ClientId, InputError, checked_ids
 
+MOST_CLASSES = 100_000  # a net has an output for each; a larger label is a mistake
+
 
 def from_arrays(
     arrays: Mapping[ClientId, tuple[ArrayLike, ArrayLike]], *, test: float = 0.2, seed: int = 0, name: str = "own data"
 ) -> Federation:
     """A federation from each client's (inputs, labels); a share of each is held out for testing.
 
-    Inputs are (examples, ...) numbers of one shape everywhere; labels are whole numbers from 0.
+    Inputs are (examples, ...) numbers of one shape everywhere; bytes (uint8) become 0 to 1, other numbers stay as they
+    are. Labels are whole numbers from 0.
     """
     if not 0 < test < 1:
         raise InputError("the test share is not usable", where=name, got=str(test), need="over 0 and under 1")
+    if seed < 0:
+        raise InputError("the seed is negative", where=name, got=str(seed), need="0 or more")
     data: dict[ClientId, ClientData] = {}
+    forms: dict[str, ClientId] = {}
     classes = 0
     for client in checked_ids(arrays, where=name):
         where = f'{name}, client "{client}"'
-        inputs, labels = (np.asarray(part) for part in arrays[client])
-        if inputs.dtype.kind not in "fiub" or inputs.ndim < 2:
+        try:
+            inputs, labels = (np.asarray(part) for part in arrays[client])
+        except ValueError as wrong:
+            raise InputError(
+                "a client's data are not arrays",
+                where=where,
+                got=str(wrong),
+                need="(inputs, labels), rows of one length",
+            ) from None
+        if inputs.dtype.kind not in "fiub" or inputs.ndim < 2 or 0 in inputs.shape[1:]:
             raise InputError(
                 "inputs are not numbers in rows",
                 where=where,
@@ -46,6 +60,11 @@ def from_arrays(
                 need="at least 2: one to learn from, one to test with",
                 do="give it examples or leave it out",
             )
+        if labels.max() >= MOST_CLASSES:
+            raise InputError("a label is too large", where=where, got=str(labels.max()), need=f"under {MOST_CLASSES}")
+        if np.isfinite(inputs).all() and np.abs(inputs.astype(np.float64)).max() > np.finfo(np.float32).max:
+            raise InputError("inputs are too large", where=where, got=str(np.abs(inputs).max()), need="float32's range")
+        forms.setdefault("bytes" if inputs.dtype == np.uint8 else "other numbers", client)
         kept = inputs if inputs.dtype == np.uint8 else inputs.astype(np.float32)
         try:
             pool = Pool(kept.copy(), labels.astype(np.int64))
@@ -55,4 +74,8 @@ def from_arrays(
             ) from None
         classes = max(classes, int(pool.labels.max()) + 1)
         data[client] = held_out(pool, np.arange(len(inputs)), test, (seed, "own", client))
+    if len(forms) > 1:  # bytes are scaled and the others are not: the same pixel would be two numbers
+        raise InputError(
+            "clients' inputs differ in kind", where=name, got=str(forms), need="bytes everywhere, or nowhere"
+        )
     return Federation(name, data, max(classes, 2))

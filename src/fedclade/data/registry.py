@@ -59,6 +59,6 @@ def world_named(name: str) -> type[World]:
 def build(*, source: str, world: str, seed: int = 0, **settings: object) -> Federation:
     """The federation of a source spread by a world; the world's own settings stand beside it."""
     made = made_from(world_named(world), settings, where="data")
-    if seed < 0:
-        raise InputError("the seed is negative", where="seed", got=str(seed), need="0 or more")
+    if type(seed) is not int or seed < 0:
+        raise InputError("the seed is not usable", where="seed", got=repr(seed), need="a whole number, 0 or more")
     return made.spread(source_named(source).load(), seed)

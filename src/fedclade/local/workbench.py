@@ -4,22 +4,28 @@ import torch
 from torch import Tensor, nn
 
 from fedclade.nets import Net
-from fedclade.nets.net import tensors
-from fedclade.nouns import Row
+from fedclade.nouns import InputError, Row
 
 
 class Workbench:
-    """One module, to be filled with one model after another."""
+    """One module, to be filled with one model after another; none of them leaves a trace in the next."""
 
     def __init__(self, net: Net) -> None:
         self.net = net
         self.module: nn.Module = net.fresh(0)
         self.row = torch.zeros(net.size)
         self.gradient = torch.zeros(net.trained)
-        for piece, (_, tensor, _) in zip(net.pieces, tensors(self.module), strict=True):
-            tensor.data = self.row[piece.start : piece.stop].view(piece.shape)
-            if piece.trained:
-                tensor.grad = self.gradient[piece.start : piece.stop].view(piece.shape)
+        parameters = dict(self.module.named_parameters())
+        self._buffers: list[tuple[nn.Module, str, Tensor | slice]] = []
+        for piece in net.pieces:
+            if piece.name in parameters:
+                parameters[piece.name].data = self.row[piece.start : piece.stop].view(piece.shape)
+                if piece.trained:
+                    parameters[piece.name].grad = self.gradient[piece.start : piece.stop].view(piece.shape)
+        places = {piece.name: slice(piece.start, piece.stop) for piece in net.pieces}
+        for name, buffer in self.module.named_buffers():
+            owner, _, own_name = name.rpartition(".")
+            self._buffers.append((self.module.get_submodule(owner), own_name, places.get(name, buffer.clone())))
 
     @property
     def weights(self) -> Tensor:
@@ -27,9 +33,14 @@ class Workbench:
         return self.row[: self.net.trained]
 
     def load(self, row: Row) -> None:
-        """Fill the module with this model."""
+        """Fill the module with this model, and its buffers that are no part of a model with what they were at first."""
+        if row.shape != (self.net.size,):
+            raise InputError(f"a row does not fit net {self.net.name}", got=str(row.shape), need=f"({self.net.size},)")
         with torch.no_grad():
             self.row.copy_(torch.from_numpy(row.copy()))
+        for owner, name, first in self._buffers:  # a module may have put another tensor in the place of a buffer
+            old = getattr(owner, name)
+            setattr(owner, name, self.row[first].view(old.shape) if isinstance(first, slice) else first.clone())
 
     def unload(self) -> Row:
         """The model as it is now, in a row of its own."""

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 from fedclade.nouns import InputError, Row, generator
 
@@ -40,7 +41,12 @@ class Net:
         """The tensors of the module in the order of the row."""
         found: list[Piece] = []
         start = 0
-        for name, tensor, trained in tensors(self.fresh(0)):
+        one, other = self.fresh(0), self.fresh(0)
+        if one is other:
+            raise InputError(f"net {self.name} gives the same module again", need="a new module at every call")
+        for name, tensor, trained in tensors(one):
+            if isinstance(tensor, UninitializedParameter | UninitializedBuffer):
+                raise InputError(f"a tensor of net {self.name} has no shape yet", where=name, need="layers with sizes")
             if tensor.dtype != torch.float32:
                 raise InputError(
                     f"a tensor of net {self.name} is not float32",
@@ -77,6 +83,7 @@ class Net:
 
     def first(self, seed: int, number: int = 0) -> Row:
         """Initial weights number 0, 1, ... of a run with this seed."""
+        assert self.pieces  # a module that cannot be a row says so here
         return self.row(self.fresh(int(generator(seed, "first model", number).integers(2**62))))
 
     def row(self, module: nn.Module) -> Row:

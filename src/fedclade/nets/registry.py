@@ -9,6 +9,7 @@ from fedclade.nets.lenet import LeNet
 from fedclade.nets.logistic import Logistic
 from fedclade.nets.mlp import MLP
 from fedclade.nets.net import Net
+from fedclade.nouns import InputError
 from fedclade.nouns.settings import made_from, unknown
 
 
@@ -36,6 +37,13 @@ def net_for(
 ) -> Net:
     """The net of a name with its settings, or of a user's own function that makes a module."""
     if not isinstance(net, str):
+        if isinstance(net, nn.Module) or not callable(net) or settings:
+            raise InputError(
+                "the net is not usable",
+                where="net",
+                got="settings for an own function" if settings else type(net).__name__,
+                need="a name with settings, or a function without arguments that returns a new torch.nn.Module",
+            )
         return Net(getattr(net, "__name__", type(net).__name__), net)
     architecture = made_from(architecture_named(net), settings or {}, where="net")
     return Net(net, lambda: architecture.build(inputs, classes))

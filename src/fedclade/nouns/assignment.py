@@ -67,7 +67,12 @@ class Assignment:
 
     def only(self, clients: Iterable[ClientId]) -> "Assignment":
         """The part of these clients; the rows stay as they are."""
-        return Assignment(self.rows, {client: self.home[client] for client in clients})
+        wanted = tuple(clients)
+        if strangers := [client for client in wanted if client not in self.home]:
+            raise InputError(
+                f'there is no client "{strangers[0]}"', where="an assignment", need="a client with a model"
+            )
+        return Assignment(self.rows, {client: self.home[client] for client in wanted})
 
     def joined(self, newcomers: Mapping[ClientId, int]) -> "Assignment":
         """The same models, with these clients at these rows as well."""
@@ -76,6 +81,13 @@ class Assignment:
     def replaced(self, clients: Sequence[ClientId], rows: Rows) -> "Assignment":
         """Each of these clients with a row of its own, given in the same order; the others keep theirs."""
         changed = set(clients)
+        if not len(changed) == len(clients) == len(rows):
+            raise InputError(
+                "clients and rows do not match",
+                where="an assignment",
+                got=f"{len(changed)} clients, {len(rows)} rows",
+                need="one row for each client",
+            )
         kept = sorted({row for client, row in self.home.items() if client not in changed})
         place = {row: number for number, row in enumerate(kept)}
         home = {client: place[row] for client, row in self.home.items() if client not in changed}

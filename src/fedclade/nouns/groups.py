@@ -21,9 +21,8 @@ class Groups:
                 raise InputError("a group is empty", where="groups", need="at least one client in each group")
             for client in group:
                 if client in home:
-                    raise InputError(
-                        f'client "{client}" is in groups {home[client]} and {number}', need="groups must be disjoint"
-                    )
+                    twice = f"groups {home[client]} and {number}" if home[client] != number else f"group {number} twice"
+                    raise InputError(f'client "{client}" is in {twice}', need="groups must be disjoint")
                 home[client] = number
         object.__setattr__(self, "members", ordered)
 

@@ -7,7 +7,18 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-PACKAGES = ("fedclade", "torch", "numpy", "scikit-learn", "pydantic", "safetensors", "pyarrow", "plotly", "typer", "rich")
+PACKAGES = (
+    "fedclade",
+    "torch",
+    "numpy",
+    "scikit-learn",
+    "pydantic",
+    "safetensors",
+    "pyarrow",
+    "plotly",
+    "typer",
+    "rich",
+)
 EXTRAS = {"flower": "flwr", "privacy": "opacus", "track": "mlflow-skinny"}
 
 

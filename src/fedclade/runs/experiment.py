@@ -153,7 +153,12 @@ def experiment_from(tables: Mapping[str, object], where: str = "the experiment")
     data, net, local, method, run, engine = (section(tables, name) for name in SECTIONS)
     for key in ("source", "world"):
         if key not in data:
-            raise InputError(f"data.{key} is missing", where=where, need="a name", do=f"see fedclade {'worlds' if key == 'world' else 'doctor'}")
+            raise InputError(
+                f"data.{key} is missing",
+                where=where,
+                need="a name",
+                do=f"see fedclade {'worlds' if key == 'world' else 'doctor'}",
+            )
     if data["source"] != OWN:
         source_named(text(data, "source", "data"))
         world = made_from(world_named(text(data, "world", "data")), rest(data, "source", "world"), where="data")

@@ -8,8 +8,8 @@
     models/            the final models, one row for each distinct one, and who has which
     result.json        the verdict; when it is there, the run is finished
 
-One process writes; anybody may read at any time. A kill leaves the last checkpoint, and behind it at most an end of a log
-that is cut off when the run is resumed.
+One process writes; anybody may read at any time. A kill leaves the last checkpoint, and behind it at most an end of a
+log that is cut off when the run is resumed.
 """
 
 import json
@@ -89,7 +89,9 @@ class RunFolder:
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as wrong:
-            raise InputError("the run folder cannot be made", where=str(path), got=wrong.strerror or str(wrong)) from None
+            raise InputError(
+                "the run folder cannot be made", where=str(path), got=wrong.strerror or str(wrong)
+            ) from None
         folder = cls(path)
         folder.hold()
         if (path / "experiment.toml").exists():
@@ -158,7 +160,9 @@ class RunFolder:
             "experiment": digest((self.path / "experiment.toml").read_bytes()),
             "totals": dict(checkpoint.totals),
         }
-        write_folder(self.path / "checkpoint" / f"round-{checkpoint.round:05d}", {**files, "manifest.json": sealed(manifest)})
+        write_folder(
+            self.path / "checkpoint" / f"round-{checkpoint.round:05d}", {**files, "manifest.json": sealed(manifest)}
+        )
         for old in self._checkpoints()[:-KEPT]:
             shutil.rmtree(old)
 
@@ -199,7 +203,9 @@ class RunFolder:
                     continue
                 before = found[-1].name if found else ""
                 whole = f"; {before} may be whole: fedclade resume --repair {self.path}" if before else ""
-                raise Damaged(wrong.what, where=wrong.where, got=wrong.got, need=wrong.need, do=f"restore it{whole}") from None
+                raise Damaged(
+                    wrong.what, where=wrong.where, got=wrong.got, need=wrong.need, do=f"restore it{whole}"
+                ) from None
             self._events = Log(self.path / "events.jsonl", manifest["events"], repair=repair)
             self._clients = Log(self.path / "clients.arrows", manifest["clients"])
             return checkpoint

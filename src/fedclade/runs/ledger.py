@@ -7,7 +7,6 @@ the engine's own and not counted. Bytes down are those sent out, answered or not
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-
 from fedclade.fleet.protocol import Fleet, Losses, Means, Refusal, Scores, Sketches, Updates
 from fedclade.nouns import Assignment, ClientId, Round, Rows
 
@@ -86,9 +85,7 @@ class Counted:
 
     def sketch(self, clients: Sequence[ClientId], encoder: str, points: int, now: Round) -> Sketches:
         sketches = self._fleet.sketch(clients, encoder, points, now)
-        up = {
-            client: found.size * PARAMETER + (len(found) + 1) * NUMBER for client, found in sketches.points.items()
-        }
+        up = {client: found.size * PARAMETER + (len(found) + 1) * NUMBER for client, found in sketches.points.items()}
         self._ledger.book("sketch", clients, tuple(sketches.points), 0, up, sketches.refused)
         return sketches
 

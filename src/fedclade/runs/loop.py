@@ -10,7 +10,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from fedclade.fleet.protocol import Fleet, Scores
-from fedclade.methods import First, AnyMethod
+from fedclade.methods import AnyMethod, First
 from fedclade.nouns import Assignment, ClientId, Groups, LocalTraining, Round, Stopped
 from fedclade.runs.codec import pack, unpack
 from fedclade.runs.experiment import RunSettings
@@ -195,7 +195,9 @@ def lines(number: int, ledger: Ledger, scores: Scores | None, models: Assignment
     """The clients' table of a round: everybody when it was evaluated, else those who were asked."""
     judged: dict[ClientId, tuple[float, float]] = {}
     if scores is not None:
-        judged = dict(zip(scores.clients, zip(scores.accuracy.tolist(), scores.losses.tolist(), strict=True), strict=True))
+        judged = dict(
+            zip(scores.clients, zip(scores.accuracy.tolist(), scores.losses.tolist(), strict=True), strict=True)
+        )
     clients = sorted({*judged, *ledger.by_client})
     return pa.record_batch(
         [

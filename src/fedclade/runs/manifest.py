@@ -24,7 +24,9 @@ def unsealed(path: Path) -> dict[str, Any]:
             return manifest
     except (OSError, ValueError):
         pass
-    raise Damaged("a manifest is damaged", where=str(path), got="content that does not match its checksum", need="it whole")
+    raise Damaged(
+        "a manifest is damaged", where=str(path), got="content that does not match its checksum", need="it whole"
+    )
 
 
 def verified(folder: Path, wanted: Mapping[str, object]) -> dict[str, bytes]:

@@ -49,5 +49,9 @@ def rand_index(found: Groups, truth: Groups) -> float:
 def harmed(accuracy: Mapping[ClientId, float], baselines: Sequence[Mapping[ClientId, float]]) -> tuple[ClientId, ...]:
     """The clients that end worse than they do with one of these others (Local, FedAvg)."""
     return tuple(
-        sorted(client for client, reached in accuracy.items() if any(reached < other.get(client, -1.0) for other in baselines))
+        sorted(
+            client
+            for client, reached in accuracy.items()
+            if any(reached < other.get(client, -1.0) for other in baselines)
+        )
     )

@@ -1,0 +1,139 @@
+"""A user's own arrays: everything wrong is said with its place, and the split is exact and seeded."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import ArrayLike, NDArray
+
+from fedclade.data import Federation, Part, from_arrays
+from fedclade.nouns import InputError
+
+INPUTS: NDArray[np.float64] = np.arange(40.0).reshape(10, 4)
+LABELS: NDArray[np.int64] = np.arange(10) % 3
+GOOD = (INPUTS, LABELS)
+
+
+def with_nan() -> NDArray[np.float64]:
+    broken = INPUTS.copy()
+    broken[4, 1] = np.nan
+    return broken
+
+
+def firsts(part: Part) -> list[float]:
+    """Which examples these are: in INPUTS the first number of a row is its own."""
+    return sorted(part.inputs.reshape(len(part), -1)[:, 0].tolist())
+
+
+@pytest.mark.parametrize(
+    ("inputs", "labels", "what", "got", "need"),
+    [
+        (with_nan(), LABELS, "inputs are not finite", "in 1 of 10 examples", "finite numbers"),
+        (INPUTS[:, 0], LABELS, "inputs are not numbers in rows", "float64 (10,)", "(examples, ...)"),
+        (INPUTS.astype(str), LABELS, "inputs are not numbers in rows", "<U", "numbers"),
+        (INPUTS.astype(object), LABELS, "inputs are not numbers in rows", "object", "numbers"),
+        (INPUTS + 1j, LABELS, "inputs are not numbers in rows", "complex128", "numbers"),
+        (INPUTS, LABELS[:9], "labels do not fit the inputs", "int64 (9,)", "whole numbers (10,)"),
+        (INPUTS, LABELS[:, None], "labels do not fit the inputs", "int64 (10, 1)", "whole numbers (10,)"),
+        (INPUTS, LABELS + 0.5, "labels do not fit the inputs", "float64 (10,)", "whole numbers (10,)"),
+        (INPUTS, LABELS.astype(str), "labels do not fit the inputs", "<U", "whole numbers (10,)"),
+        (INPUTS, LABELS - 1, "a label is negative", "-1", ">= 0"),
+        (INPUTS[:1], LABELS[:1], "too few examples", "1", "at least 2"),
+        (INPUTS[:0], LABELS[:0], "too few examples", "0", "at least 2"),
+    ],
+)
+def test_bad_arrays_say_what_where_got_and_need(
+    inputs: ArrayLike, labels: ArrayLike, what: str, got: str, need: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        from_arrays({"site-1": GOOD, "site-2": (inputs, labels)}, name="mine")
+    error = caught.value
+    assert error.what == what
+    assert error.where.startswith('mine, client "site-2"')
+    assert got in error.got
+    assert need in error.need
+
+
+def test_rows_of_unequal_length_are_refused_with_their_place() -> None:
+    """numpy's own ValueError names no client."""
+    with pytest.raises(InputError, match='client "site-1"'):
+        from_arrays({"site-1": ([[1.0, 2.0], [3.0]], [0, 1])})
+
+
+def test_numbers_too_large_for_float32_are_refused() -> None:
+    with pytest.raises(InputError):
+        from_arrays({"site-1": (INPUTS + 1e300, LABELS)})
+
+
+@pytest.mark.parametrize("test", [0.0, 1.0, -0.1, 1.5, float("nan")])
+def test_a_test_share_out_of_range_is_refused(test: float) -> None:
+    with pytest.raises(InputError, match="over 0 and under 1"):
+        from_arrays({"a": GOOD}, test=test)
+
+
+def test_clients_and_shapes_are_checked() -> None:
+    with pytest.raises(InputError, match="there are no clients, mine"):
+        from_arrays({}, name="mine")
+    with pytest.raises(InputError, match="not a usable name, mine"):
+        from_arrays({"": GOOD}, name="mine")
+    with pytest.raises(InputError, match="inputs differ in shape, mine"):
+        from_arrays({"a": GOOD, "b": (INPUTS.reshape(10, 2, 2), LABELS)}, name="mine")
+
+
+def split(n: int, test: float, seed: int) -> Federation:
+    inputs = np.arange(n * 2.0).reshape(n, 2) * 0.5
+    return from_arrays({"a": (inputs, np.arange(n) % 2), "b": (inputs, np.arange(n) % 2)}, test=test, seed=seed)
+
+
+@given(st.integers(2, 60), st.floats(0.01, 0.99), st.integers(0, 99))
+@settings(max_examples=50, deadline=None)
+def test_the_split_is_disjoint_covering_and_seeded(n: int, test: float, seed: int) -> None:
+    federation = split(n, test, seed)
+    for client in federation.clients:
+        train, held = federation[client].train, federation[client].test
+        assert sorted(firsts(train) + firsts(held)) == [float(number) for number in range(n)]
+        assert min(len(train), len(held)) >= 1
+        assert abs(len(held) - test * n) <= 1
+    assert split(n, test, seed).fingerprint == federation.fingerprint
+
+
+def test_seeds_and_clients_split_differently() -> None:
+    """Two random halves of 60 are alike once in 10^17."""
+    one, other = split(60, 0.5, 0), split(60, 0.5, 1)
+    assert one.fingerprint != other.fingerprint
+    assert firsts(one["a"].test) != firsts(other["a"].test)
+    assert firsts(one["a"].test) != firsts(one["b"].test)
+
+
+def test_a_clients_split_does_not_depend_on_the_others() -> None:
+    alone, among = from_arrays({"a": GOOD}), from_arrays({"b": GOOD, "a": GOOD})
+    assert firsts(alone["a"].test) == firsts(among["a"].test)
+
+
+def test_labels_stay_with_their_inputs() -> None:
+    held = from_arrays({"a": GOOD})["a"]
+    for part in (held.train, held.test):
+        assert part.labels.tolist() == [int(first) // 4 % 3 for first in part.inputs[:, 0]]
+
+
+def test_lists_whole_numbers_and_bytes_are_inputs() -> None:
+    """Bytes are read as images, 0 to 1; other numbers are taken as they are."""
+    assert from_arrays({"a": ([[1, 2], [3, 4]], [0, 1])})["a"].train.inputs.dtype == np.float32
+    assert from_arrays({"a": (INPUTS.astype(int), LABELS)})["a"].train.inputs.max() > 1
+    assert from_arrays({"a": (np.full((4, 2), 51, np.uint8), [0, 1, 0, 1])})["a"].train.inputs.max() == np.float32(0.2)
+
+
+def test_classes_are_counted_from_the_labels() -> None:
+    assert from_arrays({"a": GOOD, "b": (INPUTS, LABELS * 3)}).classes == 7
+    assert from_arrays({"a": (INPUTS, LABELS * 0)}).classes == 2, "a net needs two"
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
+def test_the_users_arrays_stay_the_users(dtype: type[np.generic]) -> None:
+    """They can still be written, and what is written does not reach the federation."""
+    inputs, labels = INPUTS.astype(dtype), LABELS.copy()
+    federation = from_arrays({"a": (inputs, labels)})
+    before = federation["a"].train.inputs
+    inputs[:], labels[:] = 7, 0
+    assert federation["a"].train.inputs.tolist() == before.tolist()
+    assert set(federation["a"].train.labels) | set(federation["a"].test.labels) == {0, 1, 2}

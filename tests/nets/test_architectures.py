@@ -1,0 +1,80 @@
+"""The nets by name have the sizes that the papers print, and read the inputs that they say they read."""
+
+import numpy as np
+import pytest
+import torch
+
+from fedclade.nets import NETS, net_for
+from fedclade.nouns import InputError
+
+MNIST = (1, 28, 28)
+
+
+@pytest.mark.parametrize(
+    ("name", "classes", "parameters"),
+    [
+        ("mlp", 10, 159_010),  # 784 * 200 + 200 + 200 * 10 + 10
+        ("mlp", 47, 166_447),  # ... + 200 * 47 + 47
+        ("mlp", 62, 169_462),  # ... + 200 * 62 + 62
+        ("lenet", 10, 61_706),  # 156 + 2,416 + 48,120 + 10,164 + 850
+        ("logistic", 10, 7_850),  # 784 * 10 + 10
+    ],
+)
+def test_nets_have_so_many_parameters(name: str, classes: int, parameters: int) -> None:
+    net = net_for(name, MNIST, classes)
+    assert (net.size, net.trained) == (parameters, parameters)
+
+
+@pytest.mark.parametrize("name", NETS)
+@pytest.mark.parametrize("shape", [(1, 8, 8), (3, 32, 32), MNIST, (1, 6, 9), (2, 13, 14), (1, 14, 40)])
+def test_nets_give_a_number_for_each_class(name: str, shape: tuple[int, ...]) -> None:
+    net = net_for(name, shape, 7)
+    with torch.inference_mode():
+        logits = net.module(net.first(0))(torch.rand(5, *shape, generator=torch.Generator().manual_seed(0)))
+    assert logits.shape == (5, 7)
+    assert bool(torch.isfinite(logits).all())
+
+
+@pytest.mark.parametrize("shape", [(64,), (8, 8), (1, 5, 28), (1, 28, 5), (1, 1, 8, 8)])
+def test_lenet_refuses_what_is_no_image(shape: tuple[int, ...]) -> None:
+    with pytest.raises(InputError, match="lenet cannot read these inputs") as caught:
+        _ = net_for("lenet", shape, 10).size
+    assert caught.value.got == str(shape)
+
+
+@pytest.mark.parametrize("name", ["mlp", "logistic"])
+def test_flat_inputs_serve_the_others(name: str) -> None:
+    net = net_for(name, (13,), 2)
+    assert net.module(net.first(0))(torch.zeros(4, 13)).shape == (4, 2)
+
+
+def test_the_mlp_drops_half_of_its_hidden_units_in_training_only() -> None:
+    """FLT's table 11. All weights 1, input 0: 200 units of 1 and the last bias give 201; trained, a unit is 0 or 2."""
+    module = net_for("mlp", (1,), 2).module(np.ones(200 + 200 + 400 + 2, np.float32))
+    assert module(torch.zeros(1, 1)).tolist() == [[201, 201]]
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        kept = (module.train()(torch.zeros(1, 1))[0, 0].item() - 1) / 2
+    assert kept == int(kept)
+    assert 65 < kept < 135  # 100 on average, deviation sqrt(200 / 4) = 7
+
+
+def test_settings_reach_the_net() -> None:
+    assert net_for("mlp", MNIST, 10, {"hidden": 30}).size == 784 * 30 + 30 + 30 * 10 + 10
+    with pytest.raises(InputError, match=r"net\.hidden: got 0"):
+        net_for("mlp", MNIST, 10, {"hidden": 0})
+    with pytest.raises(InputError, match=r'net\.hiden is not known.*did you mean "hidden"'):
+        net_for("mlp", MNIST, 10, {"hiden": 30})
+
+
+def test_an_unknown_net_is_refused_with_the_nearest() -> None:
+    with pytest.raises(InputError, match='did you mean "lenet"'):
+        net_for("lenett", MNIST, 10)
+
+
+def test_a_users_own_function_is_a_net() -> None:
+    def tiny() -> torch.nn.Module:
+        return torch.nn.Linear(4, 2)
+
+    net = net_for(tiny, (4,), 2)
+    assert (net.name, net.size) == ("tiny", 10)
