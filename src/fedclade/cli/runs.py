@@ -45,7 +45,7 @@ def show_run(
     run = RunFolder.open(folder)
     seen = overview(run)
     result = run.result() if run.finished else {}
-    asked = (folder / "experiment.toml").read_text(encoding="utf-8")
+    asked = run.asked()
     refused = [refusal for event in run.events() for refusal in listed(event.get("refused"))]
     if as_json:
         emit({**seen, "result": result or None, "experiment": asked, "refused": refused})
@@ -96,7 +96,7 @@ def overview(run: "RunFolder") -> dict[str, object]:
     from fedclade.nouns import Damaged
 
     try:
-        asked = tomllib.loads((run.path / "experiment.toml").read_text(encoding="utf-8"))
+        asked = tomllib.loads(run.asked())
         rounds, method = asked["run"]["rounds"], asked["method"]["name"]
     except (ValueError, KeyError, TypeError):
         raise Damaged("experiment.toml is damaged", where=str(run.path), need="it as it was") from None

@@ -10,6 +10,7 @@ from fedclade.runs.folder import RunFolder
 # Okabe and Ito's colours: they can be told apart with any kind of colour vision.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 SETTLED = {"fedavg": 0, "local": 1, "fedprox": 2}  # the same colour for the same method in every report
+LAYOUT = {"template": "plotly_white", "margin": {"l": 60, "r": 20, "t": 30, "b": 50}}
 
 
 def colours(methods: Sequence[str]) -> dict[str, str]:
@@ -41,7 +42,7 @@ def accuracy_curves(folders: Sequence[RunFolder], shades: Mapping[str, str]) -> 
             figure.add_trace(band.update(hoverinfo="skip", showlegend=False))
         means = [float(np.mean(curves[number])) for number in rounds]
         figure.add_trace(go.Scatter(x=rounds, y=means, name=method, mode="lines+markers", line_color=colour))
-    figure.update_layout(xaxis_title="round", yaxis_title="mean accuracy of the clients, %", template="plotly_white")
+    figure.update_layout(xaxis_title="round", yaxis_title="mean accuracy of the clients, %", **LAYOUT)
     return {"title": "Accuracy against rounds", "json": script_safe(figure.to_json())}
 
 
@@ -61,7 +62,7 @@ def client_strips(folders: Sequence[RunFolder], shades: Mapping[str, str]) -> di
                     reached.append(100 * accuracy)
         strip = go.Box(y=reached, name=method, text=names, boxpoints="all", jitter=0.6, pointpos=0, marker_color=colour)
         figure.add_trace(strip.update(fillcolor="rgba(0,0,0,0)", hoverinfo="text+y", marker_size=5))
-    figure.update_layout(yaxis_title="final accuracy of a client, %", template="plotly_white", showlegend=False)
+    figure.update_layout(yaxis_title="final accuracy of a client, %", showlegend=False, **LAYOUT)
     return {"title": "Every client after the last round", "json": script_safe(figure.to_json())}
 
 

@@ -231,6 +231,10 @@ class RunFolder:
         """Who is writing the run now; empty if nobody is."""
         return lock.holder_of(self.path)
 
+    def asked(self) -> str:
+        """The experiment, as TOML."""
+        return (self.path / "experiment.toml").read_text(encoding="utf-8")
+
     def result(self) -> dict[str, object]:
         """The verdict."""
         return self._json("result.json")
