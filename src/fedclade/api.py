@@ -1,15 +1,16 @@
 """The Python face of fedclade: train, compare, resume. The same settings as in an experiment's TOML, flat."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from pathlib import Path
 from typing import TypedDict, Unpack
 
 from fedclade.data import Federation
 from fedclade.methods import AnyMethod
 from fedclade.nets import Module
+from fedclade.nets.registry import architecture_named
 from fedclade.nouns import InputError, LocalTraining
-from fedclade.nouns.settings import made_from, names_of, unknown
+from fedclade.nouns.settings import made_from, names_of, plain, unknown
 from fedclade.report.comparison import Line, compared
 from fedclade.report.html import write_report
 from fedclade.runs import run as runs
@@ -18,6 +19,7 @@ from fedclade.runs.folder import new_name
 from fedclade.runs.run import Run
 
 OwnNet = Callable[[], Module]
+FUNCTIONS = ("start", "round", "assignment", "place")  # what makes a method
 
 
 class Settings(TypedDict, total=False):
@@ -52,9 +54,19 @@ def train(
     return runs.start(experiment, out=None if out is None else Path(out), federation=federation, own_net=own(net))
 
 
-def resume(path: str | Path, *, federation: Federation | None = None, net: OwnNet | None = None) -> Run:
-    """Continue a run that was stopped. Data and net that were given in Python must be given again."""
-    return runs.resume(Path(path), federation=federation, own_net=net)
+def resume(
+    path: str | Path,
+    *,
+    federation: Federation | None = None,
+    net: OwnNet | None = None,
+    workers: int | None = None,
+    repair: bool = False,
+) -> Run:
+    """Continue a run that was stopped. Data and net that were given in Python must be given again.
+
+    `repair` passes over a damaged last checkpoint or lost facts.
+    """
+    return runs.resume(Path(path), federation=federation, own_net=net, workers=workers, repair=repair)
 
 
 @dataclass(frozen=True)
@@ -104,6 +116,9 @@ def planned(
     settings: Settings,
 ) -> Experiment:
     """The experiment that these flat settings describe."""
+    check_method(method)
+    if net_settings and not isinstance(net, str):
+        raise InputError("an own net has no settings", where="train", got="net_settings", need="them in the function")
     kinds = (RunSettings, LocalTraining, EngineSettings)
     known = [name for kind in kinds for name in names_of(kind) if name != "name"]
     for name in settings:
@@ -118,12 +133,26 @@ def planned(
     assert isinstance(engine, EngineSettings)
     return Experiment(
         data={"source": OWN, "world": federation.name, "clients": len(federation)},
-        net={"name": net, **(net_settings or {})} if isinstance(net, str) else {"name": OWN},
+        net={"name": net, **plain(made_from(architecture_named(net), net_settings or {}, where="net"))}
+        if isinstance(net, str)
+        else {"name": OWN},
         local=local,
         method=method,
         run=run,
         engine=engine,
     )
+
+
+def check_method(method: object) -> None:
+    """An error unless this is a method: settings with the four functions, and not its class or its name."""
+    if isinstance(method, type) or not is_dataclass(method) or not all(hasattr(method, each) for each in FUNCTIONS):
+        raise InputError(
+            "the method is not usable",
+            where="train",
+            got=repr(method),
+            need=f"an object of a @settings class with {', '.join(FUNCTIONS)}",
+            do="for example fedclade.FedAvg()",
+        )
 
 
 def own(net: str | OwnNet) -> OwnNet | None:

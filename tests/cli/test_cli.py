@@ -137,6 +137,62 @@ def test_report(capsys: pytest.CaptureFixture[str]) -> None:
     assert parsed("report mine --out other.html --json", capsys)["report"] == "other.html"
 
 
+def test_one_damaged_run_hides_no_other(capsys: pytest.CaptureFixture[str]) -> None:
+    call("run experiment.toml --out runs/good", capsys)
+    call("run experiment.toml --out runs/torn", capsys)
+    with open("runs/torn/events.jsonl", "a") as file:
+        file.write("not JSON\n")
+    runs = parsed("runs list --json", capsys)["runs"]
+    assert isinstance(runs, list)
+    assert [(run["run"], run["state"]) for run in runs] == [("runs/good", "finished"), ("runs/torn", "damaged")]
+    assert call("resume runs/torn", capsys)[0] == 4
+    assert call("resume runs/good", capsys)[0] == 0
+
+
+@pytest.mark.parametrize("name", ["result.json", "clients.parquet", "experiment.toml", "events.jsonl"])
+def test_a_finished_run_that_was_changed_is_damaged(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    call("run experiment.toml --out mine", capsys)
+    path = Path("mine") / name
+    content = path.read_bytes()
+    for broken in (content[:-3], content.replace(b"1", b"2", 1), b""):
+        path.write_bytes(broken)
+        code, _, err = call("resume mine", capsys)
+        assert code == 4
+        assert err.startswith(f"error: {name} is damaged, mine/{name}")
+    path.unlink()
+    assert call("resume mine", capsys)[0] in (2, 4)
+
+
+def test_a_report_of_a_damaged_table_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    call("run experiment.toml --out mine", capsys)
+    Path("mine/clients.parquet").write_bytes(b"PAR1")
+    code, _, err = call("report mine", capsys)
+    assert code == 4
+    assert err.startswith("error: clients.parquet cannot be read, ")
+
+
+def test_an_experiment_alone_is_no_run(capsys: pytest.CaptureFixture[str], here: Path) -> None:
+    code, _, err = call("resume .", capsys)
+    assert code == 2
+    assert err.startswith("error: there is no run here, .")
+    assert [path.name for path in here.iterdir()] == ["experiment.toml"]
+
+
+def test_runs_of_other_settings_have_lines_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
+    call("run experiment.toml --out a", capsys)
+    call("run experiment.toml --out b --set run.rounds=1 --seed 3", capsys)
+    call("run experiment.toml --out c --set run.rounds=1 --seed 4 --set engine.workers=1", capsys)
+    call("report a b c --out both.html", capsys)
+    text = Path("both.html").read_text()
+    assert "<td>fedavg, run.rounds 3</td>" in text
+    assert "<td>fedavg, run.rounds 1</td>" in text
+    assert text.count("<td>fedavg") == 2
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("--version", capsys) == (0, f"fedclade {__version__}\n", "")
+
+
 @pytest.mark.parametrize("what", ["methods", "worlds", "models"])
 def test_listings(what: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = parsed(f"{what} --json", capsys)
@@ -167,7 +223,7 @@ def test_doctor(capsys: pytest.CaptureFixture[str]) -> None:
         ("run experiment.toml --set run.round=3", 2, r'did you mean "rounds"'),
         ("run experiment.toml --set data.groups=9", 2, "groups is not usable.*data.groups: got 9"),
         ("run experiment.toml --out experiment.toml", 2, "the run folder is taken"),
-        ("run", 2, "Missing argument.*fedclade COMMAND --help"),
+        ("run", 2, "Missing argument.*fedclade run --help"),
         ("run experiment.toml --sed 3", 2, "No such option"),
         ("rnu", 2, "No such command"),
         ("resume nowhere", 2, "there is no run here, nowhere"),

@@ -108,6 +108,22 @@ def test_two_damaged_checkpoints_cannot_be_repaired(stopped: Path) -> None:
         reached(stopped, repair=True)
 
 
+def test_a_damaged_table_of_clients_can_be_given_up(tmp_path: Path) -> None:
+    with RunFolder.create(tmp_path / "run", "asked", {}) as folder:
+        for number in range(3):
+            folder.note_clients(pa.record_batch([[number], ["a"], [0.5], [0.1], [0], [8], [True]], schema=CLIENTS))
+            write(folder, number)
+    path = tmp_path / "run" / "clients.arrows"
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) * 2 // 3])
+    with pytest.raises(Damaged, match=f"clients.arrows is damaged.*fedclade resume --repair {tmp_path}"):
+        reached(tmp_path / "run")
+    assert reached(tmp_path / "run", repair=True) is not None
+    kept = RunFolder.open(tmp_path / "run").clients().to_pydict()["round"]
+    assert kept == [0, 1][: len(kept)]
+    assert kept
+
+
 @pytest.mark.parametrize("lost", [1, 50, 10**9])
 def test_a_truncated_log_is_found_and_can_be_given_up(stopped: Path, lost: int) -> None:
     reached(stopped)  # cut back to the checkpoint
@@ -206,6 +222,9 @@ def test_a_finished_run_is_whole_or_damaged(stopped: Path) -> None:
     finished.verify()
     (stopped / "models" / "rows.safetensors").write_bytes(b"")
     with pytest.raises(Damaged, match=r"rows\.safetensors is damaged"):
+        finished.verify()
+    shutil.rmtree(stopped / "models")
+    with pytest.raises(Damaged, match="models"):
         finished.verify()
     (stopped / "result.json").write_text("[")
     with pytest.raises(Damaged, match=r"result\.json cannot be read"):

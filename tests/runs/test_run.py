@@ -77,7 +77,7 @@ def test_an_own_net_and_own_data_resume_when_given_again(two_groups: Federation,
     newest.rmdir()
     with RunFolder.open(cut.path) as folder:
         (cut.path / "clients.arrows").write_bytes(rebuilt(folder))
-    with pytest.raises(InputError, match="data were given in Python"):
+    with pytest.raises(InputError, match="the data are a Python object"):
         fc.resume(cut.path)
     with pytest.raises(InputError, match="net was given in Python"):
         fc.resume(cut.path, federation=two_groups)
@@ -101,10 +101,18 @@ def rebuilt(folder: RunFolder) -> bytes:
     return b"".join([CLIENTS.serialize().to_pybytes(), *(batch.serialize().to_pybytes() for batch in batches)])
 
 
+def too_few_outputs() -> torch.nn.Module:
+    return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 3))
+
+
 def test_a_net_that_does_not_fit_is_an_error_before_there_is_a_folder(two_groups: Federation, tmp_path: Path) -> None:
     flat = fc.data.from_arrays({"a": (np.zeros((9, 4)), np.arange(9)), "b": (np.ones((9, 4)), np.arange(9))})
     with pytest.raises(InputError, match="lenet cannot read these inputs"):
         fc.train(flat, fc.FedAvg(), net="lenet", out=tmp_path / "run", **QUICK)
+    with pytest.raises(InputError, match="net <lambda> cannot read the inputs"):
+        fc.train(two_groups, fc.FedAvg(), net=lambda: torch.nn.Linear(9, 10), out=tmp_path / "run", **QUICK)
+    with pytest.raises(InputError, match=r"does not fit the classes.*outputs \(1, 3\)"):
+        fc.train(two_groups, fc.FedAvg(), net=too_few_outputs, out=tmp_path / "run", **QUICK)
     with pytest.raises(InputError, match="does not make a module"):
         fc.train(two_groups, fc.FedAvg(), net=lambda: 3, out=tmp_path / "run", **QUICK)  # type: ignore[arg-type, return-value]
     assert not (tmp_path / "run").exists()
@@ -123,7 +131,7 @@ def test_a_run_that_diverges_is_stopped_with_the_reason(two_groups: Federation, 
     """Every reply is NaN: refused, recorded, and after some rounds the run says so instead of going on for ever."""
     long: Settings = {**QUICK, "rounds": 20, "lr": 1e30}
     with pytest.raises(
-        Stopped, match=r"nobody could be heard for 5 rounds.*NaN or infinite.*fedclade resume"
+        Stopped, match=r"nobody could be heard for 5 rounds.*NaN or infinite.*fedclade\.resume"
     ) as caught:
         fc.train(two_groups, fc.FedAvg(), net="mlp", out=tmp_path / "run", **long)
     assert caught.value.exit_code == 3
@@ -133,12 +141,28 @@ def test_a_run_that_diverges_is_stopped_with_the_reason(two_groups: Federation, 
 
 
 def test_a_bug_in_a_method_is_an_exception(two_groups: Federation, tmp_path: Path) -> None:
-    def broken() -> torch.nn.Module:
-        return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(9, 10))
+    class Broken(torch.nn.Linear):
+        def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+            assert not self.training, "cannot be trained"
+            return super().forward(inputs.flatten(1))
 
     forked: Settings = {**QUICK, "workers": 1}
-    with pytest.raises(WorkerFailed):
-        fc.train(two_groups, fc.FedAvg(), net=broken, out=tmp_path / "run", **forked)
+    with pytest.raises(WorkerFailed, match="cannot be trained"):
+        fc.train(two_groups, fc.FedAvg(), net=lambda: Broken(64, 10), out=tmp_path / "run", **forked)
+
+
+def test_what_is_not_a_method_is_refused(two_groups: Federation, tmp_path: Path) -> None:
+    for wrong in (fc.FedAvg, "fedavg", None, object()):
+        with pytest.raises(InputError, match="the method is not usable"):
+            fc.train(two_groups, wrong, out=tmp_path / "run", **QUICK)  # type: ignore[arg-type]  # what is tested
+    assert not (tmp_path / "run").exists()
+
+
+def test_two_settings_of_a_method_are_two_lines(two_groups: Federation, tmp_path: Path) -> None:
+    both = fc.compare(
+        two_groups, [fc.FedProx(mu=0.0), fc.FedProx(mu=10.0)], seeds=2, net="logistic", out=tmp_path / "both", **QUICK
+    )
+    assert [(line.method, line.runs) for line in both.lines] == [("fedprox, mu 0.0", 2), ("fedprox, mu 10.0", 2)]
 
 
 def test_compare_runs_every_method_with_every_seed(two_groups: Federation, tmp_path: Path) -> None:

@@ -4,10 +4,14 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import Annotated
 
 import typer
 
+from fedclade import __version__
 from fedclade.cli import info, run, runs
+
+INTERRUPTED = 130  # an exit code
 
 app = typer.Typer(
     name="fedclade",
@@ -18,12 +22,24 @@ app = typer.Typer(
 )
 
 
+def tell_version(asked: bool) -> None:
+    """Print the version and leave."""
+    if asked:
+        print(f"fedclade {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def about() -> None:
+def about(
+    version: Annotated[
+        bool, typer.Option("--version", callback=tell_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
     """Clustered federated learning: which clients belong together, and a model for each group.
 
     Start with `fedclade demo`. Every command takes --json, --quiet and --debug (tracebacks).
     """
+    assert not version  # or its callback would have left
 
 
 app.command("demo")(run.demo)
@@ -55,6 +71,8 @@ def code_of(arguments: list[str], debug: bool) -> int:
     """The exit code of a command: 0 good, 1 our bug, 2 wrong input, 3 stopped and resumable, 4 damaged."""
     try:
         code = app(arguments, prog_name="fedclade", standalone_mode=False)
+        if code == INTERRUPTED:  # typer's word for it
+            raise KeyboardInterrupt
         return code if isinstance(code, int) else 0
     except KeyboardInterrupt:
         return failed("interrupted; nothing was started", 3)
@@ -65,7 +83,7 @@ def code_of(arguments: list[str], debug: bool) -> int:
         if debug:
             traceback.print_exc()
         if hasattr(wrong, "format_message"):  # typer's own: a wrong option or argument
-            return usage(wrong.format_message(), type(wrong).__name__)
+            return usage(wrong.format_message(), type(wrong).__name__, arguments)
         known = getattr(wrong, "exit_code", None)
         if isinstance(known, int):
             return failed(str(wrong), known)
@@ -75,12 +93,14 @@ def code_of(arguments: list[str], debug: bool) -> int:
         )
 
 
-def usage(message: str, kind: str) -> int:
+def usage(message: str, kind: str, arguments: list[str]) -> int:
     """What typer found wrong with the words of a command."""
     if kind == "NoArgsIsHelpError":
         print(message)
         return 0
-    return failed(f"{message.rstrip('.')}; do: fedclade COMMAND --help", 2)
+    known = [command.name for command in app.registered_commands] + [group.name for group in app.registered_groups]
+    command = arguments[0] + " " if arguments[0] in known else ""
+    return failed(f"{message.rstrip('.')}; do: fedclade {command}--help", 2)
 
 
 def failed(message: str, code: int) -> int:

@@ -83,6 +83,7 @@ def doctor(as_json: Json = False, quiet: Quiet = False) -> None:
             ("python", str(found["python"])),
             *((str(name), str(version)) for name, version in packages.items()),
             *((f"extra {name}", version or "not installed") for name, version in extras.items()),
+            *((f"source {name}", source.summary) for name, source in SOURCES.items()),
             ("cores", str(found["cores"])),
             ("memory", f"{memory / 1e9:.1f} GB"),
             ("engine", "simulated, one thread per worker, general path (torch autograd)"),

@@ -15,7 +15,7 @@ app = typer.Typer(no_args_is_help=True, help="List runs, or show one.")
 
 @app.command("list")
 def list_runs(
-    folder: Annotated[Path, typer.Argument(help="Where to look: here and one level below.")] = Path("runs"),
+    folder: Annotated[Path, typer.Argument(help="Where to look: in it and two levels below.")] = Path("runs"),
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -77,11 +77,7 @@ def report(
     from fedclade.runs.folder import RunFolder
 
     # A folder of runs stands for all the runs in it.
-    folders = [
-        run
-        for path in runs
-        for run in (() if (path / "experiment.toml").exists() else runs_below(path)) or (RunFolder.open(path),)
-    ]
+    folders = [run for path in runs for run in runs_below(path) or (RunFolder.open(path),)]
     written = write_report(folders, out or runs[0] / "report.html")
     if as_json:
         emit({"report": str(written), "runs": [str(folder.path) for folder in folders]})
@@ -90,7 +86,7 @@ def report(
 
 
 def overview(run: "RunFolder") -> dict[str, object]:
-    """How far a run is."""
+    """How far a run is; one that cannot be read is damaged, and hides no other."""
     import tomllib
 
     from fedclade.nouns import Damaged
@@ -98,10 +94,10 @@ def overview(run: "RunFolder") -> dict[str, object]:
     try:
         asked = tomllib.loads(run.asked())
         rounds, method = asked["run"]["rounds"], asked["method"]["name"]
-    except (ValueError, KeyError, TypeError):
-        raise Damaged("experiment.toml is damaged", where=str(run.path), need="it as it was") from None
-    rounds_seen = [event["round"] for event in run.events() if event.get("event") == "round"]
-    accuracies = [event["accuracy"] for event in run.events() if event.get("event") == "evaluation"]
+        rounds_seen = [event["round"] for event in run.events() if event.get("event") == "round"]
+        accuracies = [event["accuracy"] for event in run.events() if event.get("event") == "evaluation"]
+    except (Damaged, ValueError, KeyError, TypeError):
+        return {"run": str(run.path), "state": "damaged", "method": None, "round": None, "accuracy": None}
     return {
         "run": str(run.path),
         "state": "finished" if run.finished else "running" if run.live else "stopped",

@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
@@ -85,6 +86,25 @@ class Net:
         """Initial weights number 0, 1, ... of a run with this seed."""
         assert self.pieces  # a module that cannot be a row says so here
         return self.row(self.fresh(int(generator(seed, "first model", number).integers(2**62))))
+
+    def check(self, inputs: NDArray[np.generic], classes: int) -> None:
+        """An error unless the module reads such inputs and has an output for each class."""
+        module = self.module(self.first(0))
+        try:
+            with torch.no_grad():
+                shape = tuple(module(torch.from_numpy(np.array(inputs))).shape)
+        except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as wrong:
+            raise InputError(
+                f"net {self.name} cannot read the inputs",
+                got=f"{type(wrong).__name__}: {wrong}",
+                need=f"a module for inputs {inputs.shape[1:]}",
+            ) from None
+        if len(shape) != 2 or shape[0] != len(inputs) or shape[1] < classes:
+            raise InputError(
+                f"net {self.name} does not fit the classes",
+                got=f"outputs {shape}",
+                need=f"({len(inputs)}, {classes}): one for each class",
+            )
 
     def row(self, module: nn.Module) -> Row:
         """The module's numbers as a row of its own."""

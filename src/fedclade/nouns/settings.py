@@ -33,8 +33,12 @@ def settings(cls: type[Made]) -> type[Made]:
 
     @wraps(check)
     def checked(self: Made, *args: object, **values: object) -> None:
+        if args:
+            raise InputError(
+                f"settings of {cls.__name__} have names", got=repr(args[0]), need=f"{cls.__name__}(name=value)"
+            )
         try:
-            check(self, *args, **values)
+            check(self, **values)
         except ValidationError as wrong:
             raise explained(wrong, cls, where=cls.__name__) from None
 

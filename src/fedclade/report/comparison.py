@@ -1,5 +1,6 @@
 """Runs side by side: one line for each method, over its seeds."""
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
@@ -36,13 +37,38 @@ class Line:
     cpu_seconds: float
 
 
+def labels(folders: Sequence[RunFolder]) -> list[str]:
+    """A name for each run: its method, with the settings that tell it from others of that method, but not its seed."""
+    asked = [flat(folder.asked()) for folder in folders]
+    found: list[str] = []
+    for mine in asked:
+        others = [each for each in asked if each["method.name"] == mine["method.name"]]
+        telling = [key for key in mine if any(each.get(key) != mine[key] for each in others)]
+        found.append(
+            ", ".join([mine["method.name"], *(f"{key.removeprefix('method.')} {mine[key]}" for key in telling)])
+        )
+    return found
+
+
+def flat(toml: str) -> dict[str, str]:
+    """An experiment's settings by their full names, without those that change no result but by chance."""
+    tables = tomllib.loads(toml)
+    return {
+        f"{section}.{key}": str(value)
+        for section, table in tables.items()
+        for key, value in table.items()
+        if section != "engine" and (section, key) != ("run", "seed")
+    }
+
+
 def compared(folders: Sequence[RunFolder]) -> tuple[Line, ...]:
-    """A line for each method, in the order in which the methods first appear."""
+    """A line for each method (and for each of its settings), in the order in which they first appear."""
     results = [folder.result() for folder in folders]
     hurt = harmed_clients(folders)
+    names = labels(folders)
     lines: list[Line] = []
-    for method in dict.fromkeys(str(result["method"]) for result in results):
-        mine = [number for number, result in enumerate(results) if result["method"] == method]
+    for label in dict.fromkeys(names):
+        mine = [number for number, name in enumerate(names) if name == label]
 
         def mean(name: str, mine: list[int] = mine) -> float:
             return float(np.mean([as_number(results[number][name]) for number in mine]))
@@ -50,7 +76,7 @@ def compared(folders: Sequence[RunFolder]) -> tuple[Line, ...]:
         counts = [len(found) for number in mine if (found := hurt[number]) is not None]
         lines.append(
             Line(
-                method=method,
+                method=label,
                 runs=len(mine),
                 rounds=int(mean("rounds")),
                 accuracy=mean("accuracy"),

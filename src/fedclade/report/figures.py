@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from fedclade.report.comparison import final_accuracy
+from fedclade.report.comparison import final_accuracy, labels
 from fedclade.runs.folder import RunFolder
 
 # Okabe and Ito's colours: they can be told apart with any kind of colour vision.
@@ -26,10 +26,11 @@ def accuracy_curves(folders: Sequence[RunFolder], shades: Mapping[str, str]) -> 
     import plotly.graph_objects as go
 
     figure = go.Figure()
+    names = labels(folders)
     for method, colour in shades.items():
         curves: dict[int, list[float]] = {}
-        for folder in folders:
-            if folder.result()["method"] == method:
+        for folder, name in zip(folders, names, strict=True):
+            if name == method:
                 for event in folder.events():
                     if event["event"] == "evaluation":
                         curves.setdefault(int(str(event["round"])), []).append(100 * float(str(event["accuracy"])))
@@ -54,11 +55,11 @@ def client_strips(folders: Sequence[RunFolder], shades: Mapping[str, str]) -> di
     for method, colour in shades.items():
         names: list[str] = []
         reached: list[float] = []
-        for folder in folders:
-            result = folder.result()
-            if result["method"] == method:
+        for folder, name in zip(folders, labels(folders), strict=True):
+            if name == method:
+                seed = folder.result()["seed"]
                 for client, accuracy in final_accuracy(folder).items():
-                    names.append(f"{client}, seed {result['seed']}")
+                    names.append(f"{client}, seed {seed}")
                     reached.append(100 * accuracy)
         strip = go.Box(y=reached, name=method, text=names, boxpoints="all", jitter=0.6, pointpos=0, marker_color=colour)
         figure.add_trace(strip.update(fillcolor="rgba(0,0,0,0)", hoverinfo="text+y", marker_size=5))

@@ -7,7 +7,7 @@ from pathlib import Path
 from fedclade.methods import method_named
 from fedclade.nouns import InputError
 from fedclade.runs.experiment import Experiment
-from fedclade.runs.folder import RunFolder
+from fedclade.runs.folder import RunFolder, is_run
 from fedclade.runs.loop import Watch
 from fedclade.runs.run import Run, resume, start
 
@@ -46,6 +46,8 @@ def compare(
 
 
 def runs_below(folder: Path) -> tuple[RunFolder, ...]:
-    """Every run folder in this one and one level below, oldest name first."""
-    found = [path.parent for pattern in ("*/experiment.toml", "*/*/experiment.toml") for path in folder.glob(pattern)]
-    return tuple(RunFolder.open(path) for path in sorted(found))
+    """The folder itself if it is one of a run, else every run in it and two levels below, oldest name first."""
+    if is_run(folder):
+        return (RunFolder.open(folder),)
+    found = (path.parent for pattern in ("*/experiment.toml", "*/*/experiment.toml") for path in folder.glob(pattern))
+    return tuple(RunFolder.open(path) for path in sorted(found) if is_run(path))

@@ -1,9 +1,10 @@
 """Files that survive a kill and a power cut: written aside, synced, renamed; logs that can be cut back."""
 
 import hashlib
+import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -54,20 +55,34 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def good_part(path: Path, mark: Mapping[str, str | int], *, repair: bool = False) -> bytes:
-    """A log up to where it was good. With `repair`, what is left of a damaged log, in whole lines."""
+Repair = Callable[[bytes], bytes]
+"""What can be kept of a damaged log."""
+
+
+def whole_lines(content: bytes) -> bytes:
+    """The lines that are whole and hold JSON."""
+    kept: list[bytes] = []
+    for line in content.split(b"\n")[:-1]:
+        with suppress(ValueError):
+            json.loads(line)
+            kept.append(line + b"\n")
+    return b"".join(kept)
+
+
+def good_part(path: Path, mark: Mapping[str, str | int], repair: Repair | None) -> bytes:
+    """A log up to where it was good, or what can be kept of a damaged one."""
     content = path.read_bytes() if path.exists() else b""
     good = content[: int(mark["bytes"])]
     if digest(good) == mark["sha256"]:
         return good
-    if repair:
-        return content[: content.rfind(b"\n", 0, int(mark["bytes"])) + 1]
+    if repair is not None:
+        return repair(good)
     raise Damaged(
         f"{path.name} is damaged",
         where=str(path),
         got=f"{len(content)} bytes that do not match their checksum",
         need=f"the {mark['bytes']} bytes that were written",
-        do="restore the file, or go on without the lost facts: fedclade resume --repair",
+        do=f"restore the file, or go on without the lost facts: fedclade resume --repair {path.parent}",
     )
 
 
@@ -77,8 +92,8 @@ NOTHING: Mapping[str, str | int] = {"bytes": 0, "sha256": digest(b"")}
 class Log:
     """A file that only grows. How far it was good is noted elsewhere; what stands behind that is cut off."""
 
-    def __init__(self, path: Path, mark: Mapping[str, str | int] = NOTHING, *, repair: bool = False) -> None:
-        good = good_part(path, mark, repair=repair)
+    def __init__(self, path: Path, mark: Mapping[str, str | int] = NOTHING, repair: Repair | None = None) -> None:
+        good = good_part(path, mark, repair)
         write_file(path, good)
         self._hash, self._size = hashlib.sha256(good), len(good)
         self._file = open(path, "ab")  # noqa: SIM115  # open as long as the run is

@@ -70,10 +70,10 @@ class Experiment:
         """The clients with their examples."""
         if self.source == OWN:
             raise InputError(
-                "this run's data were given in Python",
+                "the data are a Python object",
                 where="data.source",
                 need="the same federation",
-                do="call fedclade.resume(run, federation=...)",
+                do="give it in Python: fedclade.train(federation, ...), fedclade.resume(run, federation=...)",
             )
         world = made_from(world_named(str(self.data["world"])), rest(self.data, "source", "world"), where="data")
         return world.spread(source_named(self.source).load(), self.run.seed)

@@ -19,6 +19,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -31,7 +32,7 @@ import safetensors.numpy
 from fedclade.nouns import Assignment, Damaged, InputError
 from fedclade.runs import lock
 from fedclade.runs.codec import Arrays
-from fedclade.runs.durable import Log, digest, good_part, write_file, write_folder
+from fedclade.runs.durable import Log, digest, whole_lines, write_file, write_folder
 from fedclade.runs.manifest import sealed, unsealed, verified
 
 FORMAT = 1  # of checkpoints; a newer one is refused
@@ -105,7 +106,7 @@ class RunFolder:
     @classmethod
     def open(cls, path: Path) -> "RunFolder":
         """A folder that is there, for reading."""
-        if not (path / "experiment.toml").is_file():
+        if not is_run(path):
             raise InputError("there is no run here", where=str(path), need="a run folder with an experiment.toml in it")
         return cls(path)
 
@@ -174,15 +175,25 @@ class RunFolder:
         self._clients.sync()
         sink = pa.BufferOutputStream()
         pq.write_table(self.clients(), sink)
-        write_file(self.path / "clients.parquet", sink.getvalue().to_pybytes())
+        table = sink.getvalue().to_pybytes()
+        write_file(self.path / "clients.parquet", table)
         files = {
             "rows.safetensors": safetensors.numpy.save({"rows": np.ascontiguousarray(models.rows)}),
             "assignment.json": json.dumps(models.home, indent=0).encode(),
         }
-        manifest = {"files": {name: digest(content) for name, content in files.items()}}
+        verdict = json.dumps(finite(result), indent=2, allow_nan=False).encode()
+        manifest = {
+            "files": {name: digest(content) for name, content in files.items()},
+            "run": {
+                "clients.parquet": digest(table),
+                "events.jsonl": self._events.mark["sha256"],
+                "experiment.toml": digest((self.path / "experiment.toml").read_bytes()),
+                "result.json": digest(verdict),
+            },
+        }
         write_folder(self.path / "models", {**files, "manifest.json": sealed(manifest)})
-        write_file(self.path / "result.json", json.dumps(finite(result), indent=2, allow_nan=False).encode())
-        (self.path / "clients.arrows").unlink()
+        write_file(self.path / "result.json", verdict)
+        (self.path / "clients.arrows").unlink(missing_ok=True)
 
     # -- resuming -----------------------------------------------------------------------------------------------------
 
@@ -201,23 +212,30 @@ class RunFolder:
             except Damaged as wrong:
                 if repair and found:
                     continue
-                before = found[-1].name if found else ""
-                whole = f"; {before} may be whole: fedclade resume --repair {self.path}" if before else ""
+                whole = f", or go on from {found[-1].name}: fedclade resume --repair {self.path}" if found else ""
                 raise Damaged(
                     wrong.what, where=wrong.where, got=wrong.got, need=wrong.need, do=f"restore it{whole}"
                 ) from None
-            self._events = Log(self.path / "events.jsonl", manifest["events"], repair=repair)
-            self._clients = Log(self.path / "clients.arrows", manifest["clients"])
+            if digest((self.path / "experiment.toml").read_bytes()) != manifest["experiment"]:
+                raise Damaged(
+                    "experiment.toml is not what the run was started with",
+                    where=str(self.path / "experiment.toml"),
+                    need="the file as it was",
+                    do="undo the change, or start a new run",
+                )
+            self._events = Log(self.path / "events.jsonl", manifest["events"], repair=whole_lines if repair else None)
+            salvaged = partial(self._salvaged, checkpoint.round) if repair else None
+            self._clients = Log(self.path / "clients.arrows", manifest["clients"], repair=salvaged)
             return checkpoint
         self._start_logs()
         return None
 
     def verify(self) -> None:
         """Everything that a finished run is made of is as it was written."""
-        _, manifest = self._read(self._checkpoints()[-1])
-        good_part(self.path / "events.jsonl", manifest["events"])
+        if not (self.path / "models").is_dir():
+            raise Damaged("the models are missing", where=str(self.path / "models"), need="them as they were written")
         self.models()
-        self.clients()
+        verified(self.path, unsealed(self.path / "models" / "manifest.json")["run"])
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
@@ -258,15 +276,11 @@ class RunFolder:
         """The clients' table so far."""
         done, running = self.path / "clients.parquet", self.path / "clients.arrows"
         if done.exists():
-            return pq.read_table(done)
-        batches: list[pa.RecordBatch] = []
-        if running.exists():
             try:
-                with pa.ipc.open_stream(running.read_bytes()) as stream:
-                    batches.extend(stream)
-            except pa.ArrowInvalid:
-                pass  # the end is being written at this moment
-        return pa.Table.from_batches(batches, CLIENTS)
+                return pq.read_table(done, schema=CLIENTS)
+            except (pa.ArrowException, OSError):
+                raise Damaged("clients.parquet cannot be read", where=str(done), need="it as it was written") from None
+        return pa.Table.from_batches(whole_batches(running), CLIENTS)
 
     def models(self) -> Assignment:
         """The final models and who has which."""
@@ -284,6 +298,11 @@ class RunFolder:
         self._clients = Log(self.path / "clients.arrows")
         self._clients.append(CLIENTS.serialize().to_pybytes())
 
+    def _salvaged(self, number: int, content: bytes) -> bytes:
+        """What can still be read of a damaged clients' log, up to this round."""
+        batches = [batch for batch in whole_batches(content) if max(batch["round"].to_pylist(), default=0) <= number]
+        return b"".join(part.serialize().to_pybytes() for part in (CLIENTS, *batches))
+
     def _checkpoints(self) -> list[Path]:
         return sorted((self.path / "checkpoint").glob("round-*"))
 
@@ -292,13 +311,6 @@ class RunFolder:
         if manifest["format"] != FORMAT:
             raise Damaged(
                 "the checkpoint is of another version", where=str(folder), got=str(manifest["format"]), need=str(FORMAT)
-            )
-        if digest((self.path / "experiment.toml").read_bytes()) != manifest["experiment"]:
-            raise Damaged(
-                "experiment.toml is not what the run was started with",
-                where=str(self.path / "experiment.toml"),
-                need="the file as it was",
-                do="undo the change, or start a new run",
             )
         files = verified(folder, manifest["files"])
         arrays = safetensors.numpy.load(files["state.safetensors"])
@@ -315,6 +327,25 @@ class RunFolder:
         if not isinstance(value, dict):
             raise Damaged(f"{name} cannot be read", where=str(self.path / name), need="a JSON object")
         return value
+
+
+def is_run(path: Path) -> bool:
+    """Whether a folder is one of a run: fedclade writes both files, a user's own experiment stands alone."""
+    return (path / "experiment.toml").is_file() and (path / "environment.json").is_file()
+
+
+def whole_batches(log: Path | bytes) -> list[pa.RecordBatch]:
+    """The batches of a clients' log up to where it ends or cannot be read: the end may be being written right now."""
+    content = log if isinstance(log, bytes) else log.read_bytes() if log.exists() else b""
+    batches: list[pa.RecordBatch] = []
+    try:
+        with pa.ipc.open_stream(content) as stream:
+            for batch in stream:
+                batch.validate(full=True)
+                batches.append(batch)
+    except (pa.ArrowException, OSError):
+        pass
+    return batches
 
 
 def new_name(method: str, source: str) -> str:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from fedclade.fleet.protocol import Fleet, Scores
 from fedclade.methods import AnyMethod, First
-from fedclade.nouns import Assignment, ClientId, Groups, LocalTraining, Round, Stopped
+from fedclade.nouns import Assignment, ClientId, Groups, InputError, LocalTraining, Round, Stopped
 from fedclade.runs.codec import pack, unpack
 from fedclade.runs.experiment import RunSettings
 from fedclade.runs.folder import CLIENTS, Checkpoint, RunFolder
@@ -63,7 +63,12 @@ def state_class(method: AnyMethod) -> type[object]:
     """The class of a method's state, from the annotation of its `start`."""
     kind = typing.get_type_hints(type(method).start).get("return")
     if not isinstance(kind, type):
-        raise TypeError(f"{type(method).__name__}.start must be annotated with the class of its state")
+        raise InputError(
+            f"the state of {type(method).__name__} is not known",
+            where="its start",
+            got=f"-> {kind}",
+            need="an annotation with the class of its state, by which a run can be resumed",
+        )
     return kind
 
 

@@ -11,7 +11,7 @@ from fedclade.nouns import ClientId, Damaged, FedcladeError, Groups, InputError,
 from fedclade.runs.environment import environment
 from fedclade.runs.experiment import OWN, Experiment, read_experiment, rest
 from fedclade.runs.folder import Checkpoint, RunFolder, new_name
-from fedclade.runs.loop import Judge, Progress, Watch, play
+from fedclade.runs.loop import Judge, Progress, Watch, play, state_class
 
 OwnNet = Callable[[], Module]
 
@@ -64,7 +64,8 @@ def start(
     """Run an experiment in a new folder: `out`, or one with a name of its own below `runs/`."""
     held = experiment.federation() if federation is None else federation
     net = the_net(experiment, held, own_net)
-    net.first(experiment.run.seed)  # a net that does not fit its inputs says so before there is a folder
+    net.check(held[held.clients[0]].train.inputs[:1], held.classes)  # before there is a folder
+    state_class(experiment.method)
     path = out or Path("runs") / new_name(experiment.method_name, experiment.source)
     known = {**environment(), "seed": experiment.run.seed, "data_sha256": held.fingerprint, "parameters": net.size}
     with RunFolder.create(path, experiment.toml(), known) as folder:
@@ -84,27 +85,38 @@ def resume(
     folder = RunFolder.open(path)
     with folder:
         folder.hold()
-        try:
-            experiment = read_experiment(path / "experiment.toml")
-        except InputError as wrong:
-            raise Damaged("experiment.toml is damaged", where=str(path), got=str(wrong), need="it as it was") from None
+        if folder.finished:
+            folder.verify()
+        experiment = again(path)
         if workers is not None:
             experiment = replace(experiment, engine=replace(experiment.engine, workers=workers))
         held = experiment.federation() if federation is None else federation
-        if held.fingerprint != folder.environment()["data_sha256"]:
+        wanted = str(folder.environment().get("data_sha256"))
+        if held.fingerprint != wanted:
             raise InputError(
                 "the data are not those that the run was started with",
                 where=str(path),
                 got=f"SHA-256 {held.fingerprint[:12]}...",
-                need=f"{str(folder.environment()['data_sha256'])[:12]}...",
+                need=f"{wanted[:12]}...",
             )
         net = the_net(experiment, held, own_net)
         if folder.finished:
-            folder.verify()
             return Run(path, folder.result(), net)
         reached = folder.latest(repair=repair)
         folder.note("resume", round=reached.round if reached else 0, repaired=repair)
         return played(experiment, held, net, folder, reached, watch)
+
+
+def again(path: Path) -> Experiment:
+    """The experiment of a run that is resumed."""
+    try:
+        return read_experiment(path / "experiment.toml")
+    except InputError as wrong:
+        if "not TOML" in wrong.what:
+            raise Damaged("experiment.toml is damaged", where=str(path), got=wrong.got, need="it as it was") from None
+        own = "a method of your own must be registered first: fedclade.register(name, Class)"
+        do = own if wrong.what == "the method is not known" else wrong.do
+        raise InputError(wrong.what, where=wrong.where, got=wrong.got, need=wrong.need, do=do) from None
 
 
 def the_net(experiment: Experiment, held: Federation, own_net: OwnNet | None) -> Net:
@@ -115,7 +127,7 @@ def the_net(experiment: Experiment, held: Federation, own_net: OwnNet | None) ->
             "this run's net was given in Python",
             where="net.name",
             need="the same function",
-            do="call fedclade.resume(run, net=...)",
+            do="give it in Python: fedclade.resume(run, net=...)",
         )
     return net_for(own_net or name, held.shape, held.classes, rest(experiment.net, "name"))
 
@@ -141,15 +153,21 @@ def played(
             result = {**head, **verdict}
             folder.finish(result, models)
     except Stopped as wrong:
-        raise can_go_on(wrong, folder.path) from None
+        raise can_go_on(wrong, experiment, folder.path) from None
     except KeyboardInterrupt:
-        raise can_go_on(Stopped("interrupted", where=str(folder.path)), folder.path) from None
+        raise can_go_on(Stopped("interrupted", where=str(folder.path)), experiment, folder.path) from None
     except OSError as wrong:
         reason = Stopped("the run could not be written", where=str(folder.path), got=wrong.strerror or str(wrong))
-        raise can_go_on(reason, folder.path) from None
+        raise can_go_on(reason, experiment, folder.path) from None
     return Run(folder.path, result, net)
 
 
-def can_go_on(wrong: FedcladeError, path: Path) -> Stopped:
+def can_go_on(wrong: FedcladeError, experiment: Experiment, path: Path) -> Stopped:
     """The error of a run that stopped, with the way to continue it."""
-    return Stopped(wrong.what, where=wrong.where, got=wrong.got, need=wrong.need, do=f"fedclade resume {path}")
+    given = [
+        f"{what}=..."
+        for what, name in (("federation", experiment.source), ("net", experiment.net["name"]))
+        if name == OWN
+    ]
+    way = f'in Python: fedclade.resume("{path}", {", ".join(given)})' if given else f"fedclade resume {path}"
+    return Stopped(wrong.what, where=wrong.where, got=wrong.got, need=wrong.need, do=way)

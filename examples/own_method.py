@@ -1,0 +1,59 @@
+"""A method of one's own: everybody learns from everybody, the more the likelier they are of one kind.
+
+Run: python examples/own_method.py
+"""
+
+from dataclasses import dataclass, replace
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+import fedclade as fc
+from fedclade.fleet.protocol import Fleet
+from fedclade.methods import Facts, First
+from fedclade.nouns import Assignment, ClientId, Round, Row, settings
+
+
+@dataclass(frozen=True, eq=False)
+class Models:
+    """Everybody's model, and the one that all of them started from."""
+
+    current: Assignment
+    first: Row
+
+
+@settings
+class Kindred:
+    """Everybody learns from everybody, by the angles between how far their models have moved."""
+
+    sharpness: float = 5.0
+    """0: all equal, as in FedAvg; large: everybody alone, as in Local."""
+
+    def start(self, fleet: Fleet, first: First, now: Round) -> Models:  # noqa: ARG002
+        return Models(Assignment.of_one(first(0), fleet.clients()), first(0))
+
+    def round(self, state: Models, fleet: Fleet, now: Round) -> tuple[Models, Facts]:
+        updates = fleet.train(state.current.only(now.sample(fleet.clients())), now)
+        moved = updates.rows - state.first
+        moved /= np.linalg.norm(moved, axis=1, keepdims=True)
+        likeness = np.exp(self.sharpness * (moved @ moved.T))
+        mixing = likeness / likeness.sum(axis=1, keepdims=True)  # A: who learns from whom
+        models = state.current.replaced(updates.clients, mixing @ updates.rows)  # W' = A W
+        return replace(state, current=models), {"heard": len(updates.clients)}
+
+    def assignment(self, state: Models) -> Assignment:
+        return state.current
+
+    def place(self, state: Models, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> Models:  # noqa: ARG002
+        rows = np.repeat(state.first[None, :], len(newcomers), axis=0)
+        return replace(state, current=state.current.replaced(newcomers, rows))
+
+
+fc.register("kindred", Kindred)
+federation = fc.data.build(source="digits", world="label-permutation", clients=12, groups=3, seed=0)
+with TemporaryDirectory() as folder:
+    compared = fc.compare(
+        federation, [fc.FedAvg(), fc.Local(), Kindred()], rounds=4, participation=1.0, epochs=3, lr=0.1, out=folder
+    )
+    for line in compared.lines:
+        print(f"{line.method:8} accuracy {line.accuracy:6.1%}, worst tenth {line.worst_tenth:6.1%}")
