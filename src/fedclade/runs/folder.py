@@ -87,20 +87,21 @@ class RunFolder:
                 need="a new or empty folder",
                 do=f"give another --out, or continue with: fedclade resume {path}",
             )
+        folder = cls(path)
         try:
             path.mkdir(parents=True, exist_ok=True)
+            folder.hold()
+            if (path / "experiment.toml").exists():
+                folder.close()
+                raise lock.taken(path, "a run that was started at the same time")
+            write_file(path / "environment.json", json.dumps(environment, indent=2).encode())
+            write_file(path / "experiment.toml", experiment.encode())  # last: a folder with both is a run
+            folder._start_logs()
         except OSError as wrong:
+            folder.close()
             raise InputError(
                 "the run folder cannot be made", where=str(path), got=wrong.strerror or str(wrong)
             ) from None
-        folder = cls(path)
-        folder.hold()
-        if (path / "experiment.toml").exists():
-            folder.close()
-            raise lock.taken(path, "a run that was started at the same time")
-        write_file(path / "environment.json", json.dumps(environment, indent=2).encode())
-        write_file(path / "experiment.toml", experiment.encode())  # last: a folder with it is a run
-        folder._start_logs()
         return folder
 
     @classmethod

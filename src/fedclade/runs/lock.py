@@ -6,7 +6,7 @@ import socket
 from pathlib import Path
 from typing import IO
 
-from fedclade.nouns import Stopped
+from fedclade.nouns import InputError, Stopped
 
 NAME = "lock"
 
@@ -18,7 +18,12 @@ def hold(path: Path) -> IO[str]:
     path = path.resolve()
     if holder := holder_of(path):
         raise taken(path, holder)
-    file = open(path / NAME, "a+", encoding="utf-8")  # noqa: SIM115  # held as long as the run is
+    try:
+        file = open(path / NAME, "a+", encoding="utf-8")  # noqa: SIM115  # held as long as the run is
+    except OSError as wrong:
+        raise InputError(
+            "the run folder cannot be written", where=str(path), got=wrong.strerror or str(wrong)
+        ) from None
     try:
         # A record lock and not flock: workers are forked while it is held, and must not keep it.
         fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
