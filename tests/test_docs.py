@@ -6,21 +6,22 @@ be among what the command prints, but for the numbers. A TOML block behind a lin
 written to that file first. Blocks of any other kind (sh, text) are read by people only.
 """
 
+import dataclasses
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from fedclade.data import WORLDS
+from fedclade.data import SOURCES, WORLDS, OwnData
+from fedclade.data.recipe import OVER, read_recipe
 from fedclade.methods import METHODS
 from fedclade.nets import NETS
 from fedclade.nouns import LocalTraining
-from fedclade.nouns.settings import plain
-from fedclade.runs.experiment import EngineSettings, RunSettings
+from fedclade.runs.experiment import EngineSettings, RunSettings, read_experiment
 
 ROOT = Path(__file__).parents[1]
 DOCS = sorted((ROOT / "docs").glob("*.md"))
@@ -28,6 +29,7 @@ PAGES = [ROOT / "README.md", *DOCS]
 PROSE = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 FEDCLADE = Path(sys.executable).with_name("fedclade")
+OUR_METHODS = {name: known.made for name, known in METHODS.items() if known.made.__module__.startswith("fedclade.")}
 PATIENCE = 240  # seconds for one page or example; a busy machine needs a few times what an idle one does
 
 
@@ -145,18 +147,93 @@ def test_example_runs_and_leaves_nothing_behind(example: Path, tmp_path: Path) -
     assert not list(tmp_path.iterdir())
 
 
-def test_reference_names_every_setting_with_its_default() -> None:
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_experiments_can_be_read(page: Path, tmp_path: Path) -> None:
+    for block in blocks(page):
+        if block.kind == "toml":
+            assert block.file, f"{page.name}, line {block.first}: an experiment without the name of a file"
+            (tmp_path / block.file).write_text("\n".join(block.lines), encoding="utf-8")
+            read_experiment(tmp_path / block.file)
+
+
+def defaults(kind: type) -> Iterator[tuple[str, str]]:
+    """Every setting of a class, and its default as the reference shows it."""
+    assert dataclasses.is_dataclass(kind)
+    for field in dataclasses.fields(kind):
+        if field.default is dataclasses.MISSING:
+            yield field.name, "required"
+        else:
+            value = list(field.default) if isinstance(field.default, tuple) else field.default
+            yield field.name, f'`"{value}"`' if isinstance(value, str) else f"`{value}`"
+
+
+def rows(heading: str) -> list[list[str]]:
+    """The cells of every table row below a heading of the reference, down to the next heading of its level or above."""
     page = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
-    settings = [LocalTraining(), RunSettings(), EngineSettings()]
-    ours = {name: known.made for name, known in METHODS.items() if known.made.__module__.startswith("fedclade.")}
-    named = {**WORLDS, **NETS, **ours}
-    for name in named:
+    level = heading.partition(" ")[0]
+    assert f"\n{heading}\n" in page
+    part = re.split(rf"^#{{2,{len(level)}}} ", page.partition(f"\n{heading}\n")[2], flags=re.MULTILINE)[0]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in part.splitlines() if line.startswith("|")]
+
+
+def meant(cell: str, known: Iterable[str]) -> set[str]:
+    """The names that a cell lists in backticks; "all but" stands for all others."""
+    listed = set(re.findall("`([^`]+)`", cell))
+    return set(known) - listed if cell.startswith("all but") else listed
+
+
+def test_reference_names_every_setting_with_its_default() -> None:
+    alone: dict[str, type] = {"[local]": LocalTraining, "[run]": RunSettings, "[engine]": EngineSettings}
+    for heading, kind in alone.items():
+        told = [row[:3] for row in rows(f"### {heading}")]
+        for name, default in defaults(kind):
+            assert any(row[0] == f"`{name}`" and row[2] == default for row in told), f"{heading} {name} = {default}"
+    for name, default in defaults(OwnData):
+        assert any(row[0] == f"`{name}`" and row[2] == default for row in rows("## Own data")), f"{name} = {default}"
+    named: dict[str, dict[str, type]] = {
+        "### [net]": {**NETS},
+        "### [method]": {**OUR_METHODS},
+        "## Worlds": {**WORLDS},
+    }
+    for heading, kinds in named.items():
+        table = [row for row in rows(heading) if len(row) == 5 and row[0] not in ("key", "---", "`name`")]
+        told_of = {(one, row[0], row[2]) for row in table for one in meant(row[3], kinds)}
+        there = {(one, f"`{name}`", default) for one, kind in kinds.items() for name, default in defaults(kind)}
+        assert told_of == there, f"{heading}: (what, setting, default) in one of reference and code only"
+
+
+def test_reference_names_what_goes_over_a_world() -> None:
+    told = [tuple(row[:3]) for row in rows("### A world that changes")]
+    for over, kind in OVER.items():
+        assert f"`[data.{over}]`" in (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+        for name, default in defaults(kind):
+            assert any((row[0], row[2]) == (f"`{name}`", default) for row in told), f"{over}.{name} = {default}"
+
+
+def test_reference_names_everything_with_a_name() -> None:
+    page = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    truths = {row[0]: row[2] for row in rows("## Worlds") if len(row) == 4}
+    assert {f"`{name}`" for name in WORLDS} <= set(truths)
+    for name in (*NETS, *OUR_METHODS):
         assert f"`{name}`" in page
-    for made in [*settings, *(kind() for kind in named.values())]:
-        for name, default in plain(made).items():
-            value = f'"{default}"' if isinstance(default, str) else str(default)
-            line = re.compile(rf"^\| `{name}` \|.*\| `{re.escape(value)}` \|", re.MULTILINE)
-            assert line.search(page), f"docs/reference.md has no line for {type(made).__name__}.{name} = {value}"
+    found = {row[0]: row for row in rows("## Sources")}
+    for name, source in SOURCES.items():
+        fetched, where = found[f"`{name}`"][3:]
+        for files in source.files:
+            assert f"`{files.folders[0]}/`" in where, f"{name}: {files.folders[0]}/"
+            assert any(all(f"`{file}`" in page for file in layout) for layout in files.layouts), name
+        assert fetched == ("yes" if source.files and all(files.official for files in source.files) else "no"), name
+
+
+def test_reference_tells_the_planted_truth() -> None:
+    asked: dict[str, dict[str, object]] = {"structured": {"groups": 2, "clients": 20}, "dominant": {"examples": 20}}
+    told = {row[0].strip("`"): row[2] for row in rows("## Worlds") if len(row) == 4}
+    for name in WORLDS:
+        if name == "writers":  # needs a source with writers
+            assert told[name] == "none"
+            continue
+        truth = read_recipe({"source": "digits", "world": name, **asked.get(name, {})}).federation(0).truth
+        assert told[name] == ("none" if truth is None else "one group" if len(truth) == 1 else "the groups"), name
 
 
 @pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)

@@ -51,7 +51,7 @@ def played(
             folder.hold()
         reached = folder.latest() if there else None
         verdict, models = play(
-            method, fleet, partial(made.first, seed), plan, LOCAL, Judge(federation.truth), folder, reached, watch
+            method, fleet, partial(made.first, seed), plan, LOCAL, Judge(federation.truth_at), folder, reached, watch
         )
         folder.finish({"method": "played", "seed": seed, **verdict}, models)
         return verdict, models

@@ -76,7 +76,7 @@ def test_clients_and_shapes_are_checked() -> None:
         from_arrays({}, name="mine")
     with pytest.raises(InputError, match="not a usable name, mine"):
         from_arrays({"": GOOD}, name="mine")
-    with pytest.raises(InputError, match="inputs differ in shape, mine"):
+    with pytest.raises(InputError, match=r'inputs differ in shape, mine: got \(4,\) in client "a" and \(2, 2\) in'):
         from_arrays({"a": GOOD, "b": (INPUTS.reshape(10, 2, 2), LABELS)}, name="mine")
 
 
@@ -93,7 +93,9 @@ def test_the_split_is_disjoint_covering_and_seeded(n: int, test: float, seed: in
         train, held = federation[client].train, federation[client].test
         assert sorted(firsts(train) + firsts(held)) == [float(number) for number in range(n)]
         assert min(len(train), len(held)) >= 1
-        assert abs(len(held) - test * n) <= 1
+        assert (
+            abs(len(held) - min(max(test * n, 1), max(n - 2, 1))) <= 1
+        )  # one of each of the two classes is learned from
     assert split(n, test, seed).fingerprint == federation.fingerprint
 
 
@@ -125,7 +127,13 @@ def test_lists_whole_numbers_and_bytes_are_inputs() -> None:
 
 def test_classes_are_counted_from_the_labels() -> None:
     assert from_arrays({"a": GOOD, "b": (INPUTS, LABELS * 3)}).classes == 7
-    assert from_arrays({"a": (INPUTS, LABELS * 0)}).classes == 2, "a net needs two"
+
+
+def test_one_class_is_enough_for_a_client_but_not_for_all() -> None:
+    assert from_arrays({"a": GOOD, "b": (INPUTS, LABELS * 0)}).classes == 3
+    for only in (0, 3):
+        with pytest.raises(InputError, match=f"there is only one class, mine: got {only} everywhere"):
+            from_arrays({"a": (INPUTS, LABELS * 0 + only), "b": (INPUTS, LABELS * 0 + only)}, name="mine")
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])

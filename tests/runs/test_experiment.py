@@ -21,7 +21,15 @@ def file(tmp_path: Path) -> Path:
 
 def test_defaults_are_filled_in(file: Path) -> None:
     found = read_experiment(file)
-    assert found.data == {"source": "digits", "world": "classes", "clients": 8, "groups": 2, "test": 0.2}
+    assert found.data == {
+        "source": "digits",
+        "world": "classes",
+        "clients": 8,
+        "test": 0.2,
+        "test_on": "own",
+        "groups": 2,
+        "group_sizes": (),
+    }
     assert (found.method_name, found.net["name"], found.engine.name) == ("fedavg", "mlp", "simulated")
     assert (found.run.rounds, found.run.participation, found.run.seed) == (100, 0.2, 0)
 

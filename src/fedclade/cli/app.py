@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from fedclade import __version__
-from fedclade.cli import info, run, runs
+from fedclade.cli import data, info, run, runs
 
 INTERRUPTED = 130  # an exit code
 
@@ -49,7 +49,8 @@ app.command("resume")(run.resume)
 app.command("report")(runs.report)
 app.add_typer(runs.app, name="runs")
 app.command("methods")(info.methods)
-app.command("worlds")(info.worlds)
+app.add_typer(data.app, name="data")
+app.add_typer(data.worlds_app, name="worlds")
 app.command("models")(info.models)
 app.command("doctor")(info.doctor)
 

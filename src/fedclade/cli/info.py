@@ -1,4 +1,4 @@
-"""Commands that tell what there is: methods, worlds, models, doctor."""
+"""Commands that tell what there is: methods, models, doctor."""
 
 from collections.abc import Mapping
 from typing import TypeVar
@@ -13,13 +13,6 @@ def methods(as_json: Json = False, quiet: Quiet = False) -> None:
     from fedclade.methods import METHODS
 
     listing({name: known.made for name, known in METHODS.items()}, as_json, quiet)
-
-
-def worlds(as_json: Json = False, quiet: Quiet = False) -> None:
-    """List the worlds: how examples are spread over clients."""
-    from fedclade.data import WORLDS
-
-    listing(WORLDS, as_json, quiet)
 
 
 def models(as_json: Json = False, quiet: Quiet = False) -> None:
@@ -56,18 +49,20 @@ def doctor(as_json: Json = False, quiet: Quiet = False) -> None:
     from fedclade.data import SOURCES
     from fedclade.runs.environment import EXTRAS, environment, installed
 
-    here = environment()
+    machine = environment()
     folder = os.environ.get("FEDCLADE_DATA", "")
+    broken = bool(folder) and not Path(folder).is_dir()
     checks = {
         "workers can be forked": "fork" in multiprocessing.get_all_start_methods(),
         "2 GB free here": shutil.disk_usage(".").free > 2e9,
-        "FEDCLADE_DATA is a folder, or unset": not folder or Path(folder).is_dir(),
+        "FEDCLADE_DATA is a folder, or unset": not broken,
     }
     extras = {extra: installed(package) for extra, package in EXTRAS.items()}
+    here = [name for name, source in SOURCES.items() if not broken and source.here()]
     found = {
-        **{name: here[name] for name in ("python", "packages", "platform", "cores", "memory_bytes")},
+        **{name: machine[name] for name in ("python", "packages", "platform", "cores", "memory_bytes")},
         "extras": extras,
-        "sources": {name: source.summary for name, source in SOURCES.items()},
+        "sources": here,
         "engine": {"name": "simulated", "path": "general", "threads_per_worker": 1},
         "checks": checks,
     }
@@ -83,7 +78,7 @@ def doctor(as_json: Json = False, quiet: Quiet = False) -> None:
             ("python", str(found["python"])),
             *((str(name), str(version)) for name, version in packages.items()),
             *((f"extra {name}", version or "not installed") for name, version in extras.items()),
-            *((f"source {name}", source.summary) for name, source in SOURCES.items()),
+            ("sources here", ", ".join(here) or "none"),
             ("cores", str(found["cores"])),
             ("memory", f"{memory / 1e9:.1f} GB"),
             ("engine", "simulated, one thread per worker, general path (torch autograd)"),

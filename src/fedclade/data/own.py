@@ -1,81 +1,48 @@
-"""A user's own data as a federation."""
+"""A user's own data as settings: `source = "own"` in an experiment."""
 
-from collections.abc import Mapping
+import os
+from pathlib import Path
+from typing import Annotated
 
-import numpy as np
-from numpy.typing import ArrayLike
+from pydantic import Field
 
-from fedclade.data.federation import ClientData, Federation, Pool
-from fedclade.data.shares import held_out
-from fedclade.nouns import ClientId, InputError, checked_ids
-
-MOST_CLASSES = 100_000  # a net has an output for each; a larger label is a mistake
+from fedclade.data.federation import Federation
+from fedclade.data.folders import from_folder
+from fedclade.data.tables import from_file
+from fedclade.nouns import InputError, settings
 
 
-def from_arrays(
-    arrays: Mapping[ClientId, tuple[ArrayLike, ArrayLike]], *, test: float = 0.2, seed: int = 0, name: str = "own data"
-) -> Federation:
-    """A federation from each client's (inputs, labels); a share of each is held out for testing.
+@settings
+class OwnData:
+    """A table with a client column, or a folder with an entry for each client: see `from_file`, `from_folder`."""
 
-    Inputs are (examples, ...) numbers of one shape everywhere; bytes (uint8) become 0 to 1, other numbers stay as they
-    are. Labels are whole numbers from 0.
-    """
-    if not 0 < test < 1:
-        raise InputError("the test share is not usable", where=name, got=str(test), need="over 0 and under 1")
-    if seed < 0:
-        raise InputError("the seed is negative", where=name, got=str(seed), need="0 or more")
-    data: dict[ClientId, ClientData] = {}
-    forms: dict[str, ClientId] = {}
-    classes = 0
-    for client in checked_ids(arrays, where=name):
-        where = f'{name}, client "{client}"'
-        try:
-            inputs, labels = (np.asarray(part) for part in arrays[client])
-        except ValueError as wrong:
+    path: Annotated[str, Field(min_length=1)]
+    """A file or a folder; relative to where the command is run."""
+    client: str = ""
+    """The column that says whose a row is. A table needs it; a folder has none."""
+    label: Annotated[str, Field(min_length=1)] = "label"
+    """The column of the classes."""
+    test: Annotated[float, Field(gt=0, lt=1)] = 0.2
+    """The share of each client's examples that is held out."""
+
+    def federation(self, seed: int) -> Federation:
+        """The clients with their examples; the seed decides which of them are held out."""
+        if not os.path.exists(self.path):
             raise InputError(
-                "a client's data are not arrays",
-                where=where,
-                got=str(wrong),
-                need="(inputs, labels), rows of one length",
-            ) from None
-        if inputs.dtype.kind not in "fiub" or inputs.ndim < 2 or 0 in inputs.shape[1:]:
-            raise InputError(
-                "inputs are not numbers in rows",
-                where=where,
-                got=f"{inputs.dtype} {inputs.shape}",
-                need="numbers (examples, ...)",
+                "there is no such file or folder",
+                where="data.path",
+                got=repr(self.path),
+                need="a table or a folder with data",
+                do=f"paths start from {Path.cwd()}",
             )
-        if labels.dtype.kind not in "iu" or labels.shape != inputs.shape[:1]:
+        if os.path.isdir(self.path):
+            return from_folder(self.path, test=self.test, seed=seed, label=self.label)
+        if not self.client:
             raise InputError(
-                "labels do not fit the inputs",
-                where=where,
-                got=f"{labels.dtype} {labels.shape}",
-                need=f"whole numbers ({len(inputs)},)",
+                "client is missing",
+                where="data.client",
+                got=f"no name, for the table {self.path}",
+                need="the column that says whose a row is",
+                do='set client = "..." in [data]',
             )
-        if len(inputs) < 2:
-            raise InputError(
-                "too few examples",
-                where=where,
-                got=str(len(inputs)),
-                need="at least 2: one to learn from, one to test with",
-                do="give it examples or leave it out",
-            )
-        if labels.max() >= MOST_CLASSES:
-            raise InputError("a label is too large", where=where, got=str(labels.max()), need=f"under {MOST_CLASSES}")
-        if np.isfinite(inputs).all() and np.abs(inputs.astype(np.float64)).max() > np.finfo(np.float32).max:
-            raise InputError("inputs are too large", where=where, got=str(np.abs(inputs).max()), need="float32's range")
-        forms.setdefault("bytes" if inputs.dtype == np.uint8 else "other numbers", client)
-        kept = inputs if inputs.dtype == np.uint8 else inputs.astype(np.float32)
-        try:
-            pool = Pool(kept.copy(), labels.astype(np.int64))
-        except InputError as wrong:
-            raise InputError(
-                wrong.what, where=f"{where}, {wrong.where}", got=wrong.got, need=wrong.need, do=wrong.do
-            ) from None
-        classes = max(classes, int(pool.labels.max()) + 1)
-        data[client] = held_out(pool, np.arange(len(inputs)), test, (seed, "own", client))
-    if len(forms) > 1:  # bytes are scaled and the others are not: the same pixel would be two numbers
-        raise InputError(
-            "clients' inputs differ in kind", where=name, got=str(forms), need="bytes everywhere, or nowhere"
-        )
-    return Federation(name, data, max(classes, 2))
+        return from_file(self.path, client=self.client, label=self.label, test=self.test, seed=seed)

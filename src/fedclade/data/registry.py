@@ -1,17 +1,39 @@
-"""The sources and worlds that fedclade knows, by name, and how one builds a federation from them."""
+"""The sources and worlds that fedclade knows, by name."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from fedclade.data.federation import Federation, Source
+from fedclade.data.examples import Source
+from fedclade.data.federation import Federation
+from fedclade.data.sources import (
+    ag_news,
+    cifar10,
+    cifar100,
+    emnist,
+    emnist47,
+    fashion_mnist,
+    femnist,
+    mnist,
+    mnist_writers,
+    tiny_imagenet_10,
+)
 from fedclade.data.sources.digits import digits
+from fedclade.data.sources.finding import Files
 from fedclade.data.worlds.classes import Classes
+from fedclade.data.worlds.congruent import Congruent
+from fedclade.data.worlds.dirichlet import Dirichlet
+from fedclade.data.worlds.dominant import Dominant
 from fedclade.data.worlds.iid import IID
 from fedclade.data.worlds.label_permutation import LabelPermutation
+from fedclade.data.worlds.label_swap import LabelSwap
+from fedclade.data.worlds.overlap import Overlap
+from fedclade.data.worlds.quantity import Quantity
 from fedclade.data.worlds.rotation import Rotation
-from fedclade.nouns import InputError
-from fedclade.nouns.settings import made_from, unknown
+from fedclade.data.worlds.structured import Structured
+from fedclade.data.worlds.topics import Topics
+from fedclade.data.worlds.writers import Writers
+from fedclade.nouns.settings import unknown
 
 
 class World(Protocol):
@@ -24,21 +46,73 @@ class World(Protocol):
 
 @dataclass(frozen=True)
 class KnownSource:
-    """A source by its name: what it is, and how to load it."""
+    """A source by its name: what it is, how to load it, and where its files are."""
 
     summary: str
     load: Callable[[], Source]
+    files: tuple[Files, ...] = ()
+    """None: it comes with an installed package."""
+
+    def here(self) -> bool:
+        """Whether it can be loaded without a network."""
+        return all(files.found() is not None for files in self.files)
+
+    def where(self) -> str:
+        """The folders in which its files are, or should be."""
+        return ", ".join(files.home() for files in self.files) or "an installed package"
+
+    def fetch(self) -> None:
+        """Make sure that its files are here; an error says what to put where if they cannot be fetched."""
+        for files in self.files:
+            files.fetched()
 
 
 SOURCES: dict[str, KnownSource] = {
     "digits": KnownSource("1,797 hand-written digits, 8 x 8, 10 classes (scikit-learn; nothing is fetched)", digits),
+    "mnist": KnownSource("70,000 hand-written digits, 28 x 28, 10 classes", mnist.mnist, (mnist.FILES,)),
+    "fashion-mnist": KnownSource(
+        "70,000 pieces of clothing, 28 x 28, 10 classes", fashion_mnist.fashion_mnist, (fashion_mnist.FILES,)
+    ),
+    "emnist": KnownSource(
+        "EMNIST balanced: 131,600 letters and digits, 28 x 28, 47 classes", emnist.emnist, (emnist.FILES,)
+    ),
+    "emnist47": KnownSource(
+        "EMNIST-47: 102,545 letters and digits, 28 x 28, 47 classes (not the official split)",
+        emnist47.emnist47,
+        (emnist47.FILES,),
+    ),
+    "cifar10": KnownSource("60,000 colour photographs, 32 x 32, 10 classes", cifar10.cifar10, (cifar10.FILES,)),
+    "cifar100": KnownSource("60,000 colour photographs, 32 x 32, 100 classes", cifar100.cifar100, (cifar100.FILES,)),
+    "femnist": KnownSource(
+        "LEAF's FEMNIST: letters and digits by writer, 28 x 28, 62 classes", femnist.femnist, (femnist.FILES,)
+    ),
+    "mnist-writers": KnownSource(
+        "60,000 digits of MNIST by their 539 writers, 28 x 28, 10 classes",
+        mnist_writers.mnist_writers,
+        (mnist.FILES, mnist_writers.FILES),
+    ),
+    "ag-news": KnownSource("short news, the first 32 words, 4 topics", ag_news.ag_news, (ag_news.FILES,)),
+    "tiny-imagenet-10": KnownSource(
+        "5,500 colour photographs of Tiny-ImageNet, 64 x 64, 10 classes",
+        tiny_imagenet_10.tiny_imagenet_10,
+        (tiny_imagenet_10.FILES,),
+    ),
 }
 
 WORLDS: dict[str, type[World]] = {
     "iid": IID,
     "classes": Classes,
+    "overlap": Overlap,
+    "writers": Writers,
+    "structured": Structured,
+    "label-swap": LabelSwap,
     "label-permutation": LabelPermutation,
     "rotation": Rotation,
+    "dirichlet": Dirichlet,
+    "quantity": Quantity,
+    "dominant": Dominant,
+    "topics": Topics,
+    "congruent": Congruent,
 }
 
 
@@ -54,11 +128,3 @@ def world_named(name: str) -> type[World]:
     if name not in WORLDS:
         raise unknown("the world", "data.world", name, WORLDS)
     return WORLDS[name]
-
-
-def build(*, source: str, world: str, seed: int = 0, **settings: object) -> Federation:
-    """The federation of a source spread by a world; the world's own settings stand beside it."""
-    made = made_from(world_named(world), settings, where="data")
-    if type(seed) is not int or seed < 0:
-        raise InputError("the seed is not usable", where="seed", got=repr(seed), need="a whole number, 0 or more")
-    return made.spread(source_named(source).load(), seed)

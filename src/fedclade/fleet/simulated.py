@@ -1,5 +1,6 @@
 """A federation in this machine: every client's part is played by a worker, from the examples it holds."""
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
@@ -28,11 +29,17 @@ class SimulatedFleet:
         if workers < 0:
             raise InputError("too few workers", where="engine.workers", got=str(workers), need="0 or more")
         client = Client(net)
-        held = federation.data
-        self._enrolled = {name: len(data.train) for name, data in held.items()}
+        known = federation.without_truth()
+        self._known = known
         self._parameters = net.size
         self._wire = wire
-        self._workers = Workers(lambda ask: client.answer(ask, held[ask.client]), min(workers, len(held)))
+        self._enrolled: dict[ClientId, int] = {}
+        self._turns = sorted({*known.joins.values(), *(change.round for change in known.changes)})
+        self._stage = 0
+        self._workers = Workers(
+            lambda ask: client.answer(ask, known.held(ask.client, ask.now.number)), min(workers, len(known))
+        )
+        self.begin(0)
 
     def __enter__(self) -> "SimulatedFleet":
         return self
@@ -48,6 +55,14 @@ class SimulatedFleet:
     def cpu_seconds(self) -> float:
         """What the workers have computed so far."""
         return self._workers.cpu_seconds
+
+    def begin(self, number: int) -> None:
+        """A round begins: who is there now, and with how many examples. Costs nothing where nothing has changed."""
+        stage = bisect_right(self._turns, number)
+        if self._enrolled and stage == self._stage:
+            return
+        self._stage = stage
+        self._enrolled = {client: len(self._known.held(client, number).train) for client in self._known.present(number)}
 
     def clients(self) -> tuple[ClientId, ...]:
         return tuple(self._enrolled)

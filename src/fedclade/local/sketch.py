@@ -14,7 +14,7 @@ from fedclade.nouns.settings import unknown
 def pixels(part: Part) -> NDArray[np.float32]:
     """The examples as they are, flattened."""
     inputs = part.inputs
-    return inputs.reshape(len(inputs), -1)
+    return inputs.reshape(len(inputs), -1).astype(np.float32)
 
 
 ENCODERS: dict[str, Callable[[Part], NDArray[np.float32]]] = {"pixels": pixels}

@@ -94,6 +94,9 @@ class Assignment:
         home.update((client, len(kept) + number) for number, client in enumerate(clients))
         return Assignment(np.concatenate([self.rows[kept], rows]), home)
 
+    def __repr__(self) -> str:
+        return f"Assignment({len(self.home)} clients, {self.rows.shape[0]} models of {self.rows.shape[1]} parameters)"
+
     def groups(self) -> Groups:
         """Clients with the same row are one group."""
         return Groups.from_labels(self.home)

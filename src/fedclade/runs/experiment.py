@@ -10,7 +10,7 @@ import tomli_w
 from pydantic import Field
 
 from fedclade.data import Federation
-from fedclade.data.registry import source_named, world_named
+from fedclade.data.recipe import read_recipe
 from fedclade.methods import AnyMethod, method_named, name_of
 from fedclade.nouns import InputError, LocalTraining, settings
 from fedclade.nouns.settings import made_from, plain, unknown
@@ -75,8 +75,7 @@ class Experiment:
                 need="the same federation",
                 do="give it in Python: fedclade.train(federation, ...), fedclade.resume(run, federation=...)",
             )
-        world = made_from(world_named(str(self.data["world"])), rest(self.data, "source", "world"), where="data")
-        return world.spread(source_named(self.source).load(), self.run.seed)
+        return read_recipe(self.data).federation(self.run.seed)
 
     def toml(self) -> str:
         """The whole experiment as TOML: reading it gives the same experiment."""
@@ -96,9 +95,11 @@ class Experiment:
 
 
 def written(table: Mapping[str, object]) -> dict[str, object]:
-    """A table as TOML can hold it: no None, lists for tuples."""
+    """A table as TOML can hold it: no None, lists for tuples, tables in tables."""
     return {
-        name: list(value) if isinstance(value, tuple) else value for name, value in table.items() if value is not None
+        name: list(value) if isinstance(value, tuple) else written(value) if isinstance(value, Mapping) else value
+        for name, value in table.items()
+        if value is not None
     }
 
 
@@ -128,16 +129,21 @@ def read_experiment(path: Path, changes: Sequence[str] = (), seed: int | None = 
 def lay_over(tables: dict[str, object], change: str) -> None:
     """Put one `section.key=value` into the tables. The value is TOML; what is not TOML is text."""
     name, equals, text = change.partition("=")
-    section, dot, key = name.strip().partition(".")
-    if not equals or not dot or not key:
+    *sections, key = name.strip().split(".")
+    if not equals or not sections or not all((*sections, key)):
         raise InputError("a change is not usable", where="--set", got=f'"{change}"', need="section.key=value")
     try:
         value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         value = text.strip()
-    table = tables.setdefault(section, {})
-    if not isinstance(table, dict):
-        raise InputError(f"{section} is not a section", where="--set", got=f'"{change}"', need="[section] in the file")
+    table = tables
+    for section in sections:
+        inner = table.setdefault(section, {})
+        if not isinstance(inner, dict):
+            raise InputError(
+                f"{section} is not a section", where="--set", got=f'"{change}"', need="a table in the file"
+            )
+        table = inner
     if key == "name" and table.get("name", value) != value:
         table.clear()  # another method or net: the settings of the old one mean nothing to it
     table[key] = value
@@ -151,18 +157,11 @@ def experiment_from(tables: Mapping[str, object], where: str = "the experiment")
         if not isinstance(table, Mapping):
             raise InputError(f"{name} is not a section", where=where, got=repr(table), need=f"[{name}]")
     data, net, local, method, run, engine = (section(tables, name) for name in SECTIONS)
-    for key in ("source", "world"):
-        if key not in data:
-            raise InputError(
-                f"data.{key} is missing",
-                where=where,
-                need="a name",
-                do=f"see fedclade {'worlds' if key == 'world' else 'doctor'}",
-            )
-    if data["source"] != OWN:
-        source_named(text(data, "source", "data"))
-        world = made_from(world_named(text(data, "world", "data")), rest(data, "source", "world"), where="data")
-        data = {"source": data["source"], "world": data["world"], **plain(world)}
+    plan = made_from(RunSettings, run, where="run")
+    if data.get("source") != OWN:
+        recipe = read_recipe(data)
+        recipe.check_rounds(plan.rounds)
+        data = recipe.table()
     if net.get("name", "mlp") != OWN:
         from fedclade.nets.registry import architecture_named  # 2 s: only where a net is asked for
 
@@ -173,7 +172,7 @@ def experiment_from(tables: Mapping[str, object], where: str = "the experiment")
         net=net,
         local=made_from(LocalTraining, local, where="local"),
         method=method_named(text({"name": "fedavg", **method}, "name", "method"), rest(method, "name")),
-        run=made_from(RunSettings, run, where="run"),
+        run=plan,
         engine=made_from(EngineSettings, engine, where="engine"),
     )
 

@@ -22,7 +22,9 @@ SILENT_ROUNDS = 5  # so many rounds in a row in which nobody could be heard are 
 
 
 class Engine(Fleet, Protocol):
-    """A fleet that knows what it has computed."""
+    """A fleet that is told when a round begins, and knows what it has computed."""
+
+    def begin(self, number: int) -> None: ...
 
     @property
     def cpu_seconds(self) -> float: ...
@@ -44,18 +46,20 @@ Watch = Callable[[Progress], None]
 class Judge:
     """What the metrics may know and the method may not."""
 
-    truth: Groups | None
+    truth_at: Callable[[int], Groups | None]
+    """The planted groups of a round."""
 
-    def verdict(self, scores: Scores, models: Assignment) -> dict[str, object]:
-        """Every figure of one evaluation."""
+    def verdict(self, scores: Scores, models: Assignment, number: int) -> dict[str, object]:
+        """Every figure of one evaluation, after this round."""
+        truth = self.truth_at(number)
         accuracy = dict(zip(scores.clients, scores.accuracy.tolist(), strict=True))
         groups = models.groups()
         return {
             **summary(scores),
             "group_count": len(groups),
             "accuracy_by_group": by_group(accuracy, groups),
-            "accuracy_by_planted_group": None if self.truth is None else by_group(accuracy, self.truth),
-            "ari": None if self.truth is None else rand_index(groups, self.truth),
+            "accuracy_by_planted_group": None if truth is None else by_group(accuracy, truth),
+            "ari": None if truth is None else rand_index(groups, truth),
         }
 
 
@@ -103,6 +107,7 @@ def play(
     silence = 0
     for number in range(begin, plan.rounds + 1):
         now, ledger = at(number), Ledger()
+        fleet.begin(number)
         counted = Counted(fleet, ledger)
         present = fleet.clients()
         if not present:
@@ -127,16 +132,17 @@ def play(
         clock.add(ledger)
         folder.note("round", round=number, **facts, **told(ledger))
         if scores is not None:
-            folder.note("evaluation", round=number, **judge.verdict(scores, models))
+            folder.note("evaluation", round=number, **judge.verdict(scores, models, number))
         folder.note_clients(lines(number, ledger, scores, models))
         save(folder, number, state, clock)
         watch(Progress(number, plan.rounds, float(scores.accuracy.mean()) if scores is not None else None))
     models = method.assignment(state)
     if scores is None:  # killed between the last checkpoint and the verdict
+        fleet.begin(plan.rounds)
         scores = fleet.evaluate(models, at(plan.rounds))
     result: dict[str, object] = {
         "rounds": plan.rounds,
-        **judge.verdict(scores, models),
+        **judge.verdict(scores, models, plan.rounds),
         "groups": [list(members) for members in models.groups().members],
         "model_hash": model_hash(models),
         **clock.totals(),

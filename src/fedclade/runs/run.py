@@ -144,7 +144,7 @@ def played(
                 lambda number: net.first(experiment.run.seed, number),
                 experiment.run,
                 experiment.local,
-                Judge(held.truth),
+                Judge(held.truth_at),
                 folder,
                 reached,
                 watch,

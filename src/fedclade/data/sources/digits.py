@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fedclade.data.federation import Pool, Source
+from fedclade.data.examples import Pool, Source
 
 BRIGHTEST = 16  # each pixel counts the ink in a 4 x 4 block
 

@@ -4,36 +4,27 @@ No one model can serve two groups, and inputs alone do not tell them apart.
 """
 
 import math
-from dataclasses import replace
-from typing import Annotated
 
 import numpy as np
-from pydantic import Field
 
-from fedclade.data.federation import ClientData, Federation, Source
-from fedclade.data.shares import Index, dealt_to, named, planted
-from fedclade.nouns import Groups, InputError, generator, settings
+from fedclade.data.examples import Index, Source
+from fedclade.data.federation import Federation
+from fedclade.data.worlds.mixed import Skew, dealt_in_groups
+from fedclade.data.worlds.spread import GroupedClients, View, assembled
+from fedclade.nouns import InputError, generator, settings
 
 
 @settings
-class LabelPermutation:
+class LabelPermutation(GroupedClients):
     """Each group names the classes in its own way (CFL)."""
 
-    clients: Annotated[int, Field(ge=1)] = 20
-    groups: Annotated[int, Field(ge=1)] = 4
-    test: Annotated[float, Field(gt=0, lt=1)] = 0.2
-    """The share of its own examples that a client is tested on."""
+    skew: Skew = 0.0
 
     def spread(self, source: Source, seed: int) -> Federation:
         """Examples dealt at random; a random permutation of the labels for each group, train and test alike."""
-        ids = named(self.clients)
-        home = planted(ids, self.groups, generator(seed, "label-permutation", "groups"))
         names = distinct_permutations(source.classes, self.groups, generator(seed, "label-permutation", "names"))
-        data = {
-            client: ClientData(*(replace(part, relabel=names[home[client]]) for part in (held.train, held.test)))
-            for client, held in dealt_to(ids, source.train, self.test, (seed, "label-permutation")).items()
-        }
-        return Federation(f"{source.name}, label-permutation", data, source.classes, truth=Groups.from_labels(home))
+        shares, home = dealt_in_groups("label-permutation", self, self.skew, source, seed)
+        return assembled("label-permutation", self, source, seed, shares, home, [View(relabel=each) for each in names])
 
 
 def distinct_permutations(classes: int, count: int, rng: np.random.Generator) -> list[Index]:

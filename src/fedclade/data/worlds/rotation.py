@@ -1,24 +1,23 @@
 """The same images, turned by another quarter in each group: IFCA's rotated MNIST."""
 
-from dataclasses import replace
 from typing import Annotated
 
 from pydantic import Field
 
-from fedclade.data.federation import ClientData, Federation, Source
-from fedclade.data.shares import dealt_to, named, planted
-from fedclade.nouns import Groups, InputError, generator, settings
+from fedclade.data.examples import Source
+from fedclade.data.federation import Federation
+from fedclade.data.worlds.mixed import Skew, dealt_in_groups
+from fedclade.data.worlds.spread import GroupedClients, View, assembled
+from fedclade.nouns import InputError, settings
 
 
 @settings
-class Rotation:
+class Rotation(GroupedClients):
     """Each group sees the images turned by another quarter (IFCA)."""
 
-    clients: Annotated[int, Field(ge=1)] = 20
     groups: Annotated[int, Field(ge=1, le=4)] = 4
-    """Group g is turned by g quarters."""
-    test: Annotated[float, Field(gt=0, lt=1)] = 0.2
-    """The share of its own examples that a client is tested on."""
+    """Each is turned by another number of quarters."""
+    skew: Skew = 0.0
 
     def spread(self, source: Source, seed: int) -> Federation:
         """Examples dealt at random; each group's images turned, train and test alike."""
@@ -26,10 +25,6 @@ class Rotation:
             raise InputError(
                 "only square images can be turned", where="data.world", got=f"inputs {source.shape}", need="(..., n, n)"
             )
-        ids = named(self.clients)
-        home = planted(ids, self.groups, generator(seed, "rotation", "groups"))
-        data = {
-            client: ClientData(*(replace(part, quarter_turns=home[client]) for part in (held.train, held.test)))
-            for client, held in dealt_to(ids, source.train, self.test, (seed, "rotation")).items()
-        }
-        return Federation(f"{source.name}, rotation", data, source.classes, truth=Groups.from_labels(home))
+        shares, home = dealt_in_groups("rotation", self, self.skew, source, seed)
+        views = [View(quarter_turns=group) for group in range(self.groups)]
+        return assembled("rotation", self, source, seed, shares, home, views)

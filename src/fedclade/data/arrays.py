@@ -1,0 +1,109 @@
+"""A user's own arrays as a federation."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fedclade.data.examples import Part, Pool
+from fedclade.data.federation import ClientData, Federation
+from fedclade.data.labels import MOST_CLASSES
+from fedclade.data.shares import split
+from fedclade.nouns import ClientId, InputError, checked_ids
+
+
+def from_arrays(
+    arrays: Mapping[ClientId, tuple[ArrayLike, ArrayLike]], *, test: float = 0.2, seed: int = 0, name: str = "own data"
+) -> Federation:
+    """A federation from each client's (inputs, labels); a share of each is held out for testing.
+
+    Inputs are (examples, ...) numbers of one shape everywhere; bytes (uint8) become 0 to 1, other numbers stay as they
+    are. Labels are whole numbers from 0; a client may have one class only, the federation may not.
+    """
+    if not 0 < test < 1:
+        raise InputError("the test share is not usable", where=name, got=str(test), need="over 0 and under 1")
+    if seed < 0:
+        raise InputError("the seed is negative", where=name, got=str(seed), need="0 or more")
+    data: dict[ClientId, ClientData] = {}
+    forms: dict[str, ClientId] = {}
+    shapes: dict[tuple[int, ...], ClientId] = {}
+    seen: set[int] = set()
+    for client in checked_ids(arrays, where=name):
+        where = f'{name}, client "{client}"'
+        try:
+            inputs, labels = (np.asarray(part) for part in arrays[client])
+        except ValueError as wrong:
+            raise InputError(
+                "a client's data are not arrays",
+                where=where,
+                got=str(wrong),
+                need="(inputs, labels), rows of one length",
+            ) from None
+        if inputs.dtype.kind not in "fiub" or inputs.ndim < 2 or 0 in inputs.shape[1:]:
+            raise InputError(
+                "inputs are not numbers in rows",
+                where=where,
+                got=f"{inputs.dtype} {inputs.shape}",
+                need="numbers (examples, ...)",
+            )
+        if labels.dtype.kind not in "iu" or labels.shape != inputs.shape[:1]:
+            raise InputError(
+                "labels do not fit the inputs",
+                where=where,
+                got=f"{labels.dtype} {labels.shape}",
+                need=f"whole numbers ({len(inputs)},)",
+            )
+        if len(inputs) < 2:
+            raise InputError(
+                "too few examples",
+                where=where,
+                got=str(len(inputs)),
+                need="at least 2: one to learn from, one to test with",
+                do="give it examples or leave it out",
+            )
+        if labels.max() >= MOST_CLASSES:
+            raise InputError("a label is too large", where=where, got=str(labels.max()), need=f"under {MOST_CLASSES}")
+        if np.isfinite(inputs).all() and np.abs(inputs.astype(np.float64)).max() > np.finfo(np.float32).max:
+            raise InputError("inputs are too large", where=where, got=str(np.abs(inputs).max()), need="float32's range")
+        forms.setdefault("bytes" if inputs.dtype == np.uint8 else "other numbers", client)
+        kept = inputs if inputs.dtype == np.uint8 else inputs.astype(np.float32)
+        try:
+            pool = Pool(kept.copy(), labels.astype(np.int64))
+        except InputError as wrong:
+            raise InputError(
+                wrong.what, where=f"{where}, {wrong.where}", got=wrong.got, need=wrong.need, do=wrong.do
+            ) from None
+        shapes.setdefault(inputs.shape[1:], client)
+        seen.update(np.unique(pool.labels).tolist())
+        learned, tested = split(np.arange(len(inputs)), pool.labels, test, (seed, "own", client))
+        data[client] = ClientData(Part(pool, learned), Part(pool, tested))
+    if len(forms) > 1:  # bytes are scaled and the others are not: the same pixel would be two numbers
+        raise InputError(
+            "clients' inputs differ in kind", where=name, got=str(forms), need="bytes everywhere, or nowhere"
+        )
+    if len(shapes) > 1:
+        got = " and ".join(f'{shape} in client "{client}"' for shape, client in list(shapes.items())[:2])
+        raise InputError("clients' inputs differ in shape", where=name, got=got, need="one shape")
+    if len(seen) == 1:
+        raise one_class(name, seen.pop())
+    return Federation(name, data, max(seen) + 1)
+
+
+def from_named(
+    arrays: Mapping[ClientId, tuple[ArrayLike, ArrayLike]],
+    class_names: tuple[str, ...],
+    *,
+    test: float,
+    seed: int,
+    name: str,
+) -> Federation:
+    """`from_arrays` of labels that number these names."""
+    if len(class_names) == 1:
+        raise one_class(name, class_names[0])
+    return replace(from_arrays(arrays, test=test, seed=seed, name=name), class_names=class_names)
+
+
+def one_class(where: str, label: int | str) -> InputError:
+    """The error for data in which there is nothing to tell apart."""
+    return InputError("there is only one class", where=where, got=f"{label!r} everywhere", need="at least 2 classes")

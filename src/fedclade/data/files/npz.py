@@ -1,0 +1,76 @@
+"""Npz: numpy's arrays in a zip archive."""
+
+import math
+import zipfile
+import zlib
+from pathlib import Path
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from fedclade.data.files.opening import check_unpacked, kind_of, not_a, opened
+from fedclade.nouns import InputError
+
+NAMES = (("inputs", "labels"), ("x", "y"))  # what the two arrays may be called
+PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # what numpy writes
+
+
+def read_npz(path: Path) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
+    """The inputs and the labels of a file, under one of the pairs of names."""
+    with opened(path) as (file, size):
+        kind = kind_of(file.read(8))
+        if kind != "a zip archive":
+            raise not_a("npz", path, kind)
+        try:
+            with zipfile.ZipFile(file) as archive:
+                check_unpacked(path, sum(entry.file_size for entry in archive.infolist()), size)
+                names = pair_in(archive.namelist(), path)
+                for name in names:
+                    check_entry(archive, archive.getinfo(f"{name}.npy"), path)
+            file.seek(0)
+            with np.load(file) as arrays:  # the default: an object array is refused
+                return arrays[names[0]], arrays[names[1]]
+        except InputError:
+            raise
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as wrong:
+            raise not_a("npz", path, str(wrong)) from None
+
+
+def pair_in(entries: list[str], path: Path) -> tuple[str, str]:
+    """The names of the two arrays, each there once."""
+    found = [pair for pair in NAMES if any(f"{name}.npy" in entries for name in pair)]
+    if len(found) != 1 or any(entries.count(f"{name}.npy") != 1 for name in found[0]):
+        raise InputError(
+            "the arrays are not the two that are needed",
+            where=str(path),
+            got=", ".join(repr(entry.removesuffix(".npy")) for entry in entries[:10]) or "none",
+            need="inputs and labels, or x and y",
+        )
+    return found[0]
+
+
+def check_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path) -> None:
+    """An error unless an array is plain numbers or text, and as large as its header says."""
+    if entry.compress_type not in PACKINGS:
+        raise not_a("npz", path, f"compression of type {entry.compress_type}")
+    where = f"{path}, {entry.filename}"
+    with archive.open(entry) as member:
+        version = npy.read_magic(member)
+        if version not in ((1, 0), (2, 0)):
+            raise InputError("the array's format is not known", where=where, got=str(version), need="1.0 or 2.0")
+        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, _, dtype = read(member)
+        claimed, there = math.prod(shape) * dtype.itemsize, entry.file_size - member.tell()
+    if dtype.hasobject:
+        raise InputError(
+            "the array holds Python objects",
+            where=where,
+            got="a pickle, which can run programs",
+            need="numbers, or text as labels",
+            do="save it as numbers: array.astype(float)",
+        )
+    if claimed != there or min(shape, default=0) < 0:
+        raise InputError(
+            "the array is not as large as it says", where=where, got=f"{there} bytes", need=f"{claimed}, for {shape}"
+        )

@@ -1,0 +1,79 @@
+"""Every client has all classes, some far more than others: ABC's three settings.
+
+The paper names them 2C-1, 2C-2 and 5C and leaves the mixes to an appendix that is not available; these are ours. In
+2C-1 one half of the clients has 90 % of its examples from the lower half of the classes, the other from the upper; in
+2C-2 80 % from the even or the odd classes; in 5C one of five classes (0, 2, 4, ...) makes half of a client's examples.
+The rest is spread evenly over the other classes.
+"""
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedclade.data.examples import Index, Source
+from fedclade.data.federation import Federation
+from fedclade.data.shares import apportioned, named, planted
+from fedclade.data.worlds.spread import Clients, Count, assembled
+from fedclade.nouns import ClientId, InputError, generator, settings
+
+GROUPS = {"2C-1": 2, "2C-2": 2, "5C": 5}
+
+
+@settings
+class Dominant(Clients):
+    """All classes for everybody, some of them dominant in each group (ABC: 2C-1, 2C-2, 5C)."""
+
+    clients: Count = 10
+    mix: Literal["2C-1", "2C-2", "5C"] = "2C-1"
+    examples: Count = 500
+    """Examples of each client, test share included."""
+    group_sizes: tuple[Count, ...] = ()
+    """How the clients are shared out, as in any world with groups."""
+
+    def spread(self, source: Source, seed: int) -> Federation:
+        """Every client has exactly so many examples; no example is with two clients."""
+        groups = GROUPS[self.mix]
+        if source.classes < 2 * groups:
+            raise InputError(
+                "too few classes for the mix", where="data.mix", got=str(source.classes), need=f"{2 * groups}"
+            )
+        ids = named(self.clients)
+        home = planted(ids, groups, self.group_sizes, generator(seed, "dominant", "groups"))
+        wanted = {
+            client: apportioned(self.examples, shares_of(self.mix, home[client], source.classes)) for client in ids
+        }
+        there = np.bincount(source.train.labels, minlength=source.classes)
+        needed = np.sum(list(wanted.values()), axis=0)
+        if (needed > there).any():
+            label = int(np.argmax(needed - there))
+            raise InputError(
+                "too few examples for the clients",
+                where="data.examples",
+                got=f"{there[label]} examples of class {label}",
+                need=f"{needed[label]}",
+                do="ask for fewer clients or examples",
+            )
+        held: dict[ClientId, list[Index]] = {client: [] for client in ids}
+        for label in range(source.classes):
+            positions = generator(seed, "dominant", "deal", label).permutation(
+                np.flatnonzero(source.train.labels == label)
+            )
+            ends = np.cumsum([wanted[client][label] for client in ids])
+            for client, some in zip(ids, np.split(positions, ends)[: len(ids)], strict=True):
+                held[client].append(some)
+        shares = {client: np.sort(np.concatenate(held[client])) for client in ids}
+        return assembled("dominant", self, source, seed, shares, home)
+
+
+def shares_of(mix: str, group: int, classes: int) -> NDArray[np.float64]:
+    """The share of each class in a group."""
+    label = np.arange(classes)
+    if mix == "2C-1":
+        dominant, weight = (label < classes // 2) == (group == 0), 0.9
+    elif mix == "2C-2":
+        dominant, weight = label % 2 == group, 0.8
+    else:
+        dominant, weight = label == 2 * group, 0.5
+    share: NDArray[np.float64] = np.where(dominant, weight / dominant.sum(), (1 - weight) / (~dominant).sum())
+    return share

@@ -1,0 +1,27 @@
+"""Examples dealt over all clients, whatever their group: for worlds whose groups see the same examples differently."""
+
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from fedclade.data.examples import Index, Source
+from fedclade.data.shares import dealt, named, planted, skewed
+from fedclade.data.worlds.spread import GroupedClients, check_enough
+from fedclade.nouns import ClientId, generator
+
+Skew = Annotated[float, Field(ge=0, le=1e6)]
+"""Dirichlet's alpha for each client's own mix of the classes inside the groups; 0: no skew."""
+
+
+def dealt_in_groups(
+    world: str, asked: GroupedClients, skew: float, source: Source, seed: int
+) -> tuple[dict[ClientId, Index], dict[ClientId, int]]:
+    """Everybody's share of all examples, with a label skew if asked for, and everybody's group."""
+    total = len(source.train.labels)
+    check_enough(total, asked.clients)
+    ids = named(asked.clients)
+    home = planted(ids, asked.groups, asked.group_sizes, generator(seed, world, "groups"))
+    rng = generator(seed, world, "deal")
+    shares = skewed(source.train.labels, len(ids), skew, rng) if skew else dealt(np.arange(total), len(ids), rng)
+    return dict(zip(ids, shares, strict=True)), home

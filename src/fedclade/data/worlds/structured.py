@@ -1,0 +1,69 @@
+"""Groups of classes, and clients of very different sizes: FLT's scenario 4, its Algorithm 4.
+
+The classes are cut in their order into groups of five; the last group has what is left. Within a group of M_c clients
+and |D_c| examples, client m has n_m = alpha + exp(beta m^delta) examples, with alpha = |D_c| / (2 M_c) rounded down,
+delta = 2, and beta the root for which the sizes add up. Every example is used once; what rounding leaves is spread.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from fedclade.data.examples import Index, Source
+from fedclade.data.federation import Federation
+from fedclade.data.shares import cut, named, planted
+from fedclade.data.worlds.spread import Count, GroupedClients, assembled, check_enough
+from fedclade.nouns import ClientId, InputError, generator, settings
+
+DELTA = 2  # how fast sizes grow with the client's number
+
+
+@settings
+class Structured(GroupedClients):
+    """Groups of classes with power-law sizes inside (FLT, scenario 4)."""
+
+    clients: Count = 240
+    groups: Count = 10
+    classes_each: Count = 5
+    """Classes of a group; the last group has what is left."""
+
+    def spread(self, source: Source, seed: int) -> Federation:
+        """Every example goes to one client of the group that its class belongs to."""
+        fitting = -(-source.classes // self.classes_each)
+        if self.groups != fitting:
+            raise InputError(
+                "the groups do not fit the classes",
+                where="data.groups",
+                got=f"{self.groups} groups of {self.classes_each} classes",
+                need=f"{fitting} groups for the {source.classes} classes of {source.name}",
+            )
+        ids = named(self.clients)
+        home = planted(ids, self.groups, self.group_sizes, generator(seed, "structured", "groups"))
+        shares: dict[ClientId, Index] = {}
+        for group in range(self.groups):
+            members = [client for client in ids if home[client] == group]
+            low = group * self.classes_each
+            labels = source.train.labels
+            positions = np.flatnonzero((labels >= low) & (labels < low + self.classes_each))
+            check_enough(len(positions), len(members), f" in group {group}")
+            sizes = power_law(len(positions), len(members))
+            parts = cut(positions, sizes, generator(seed, "structured", "deal", group))
+            shares.update(zip(members, parts, strict=True))
+        return assembled("structured", self, source, seed, {client: shares[client] for client in ids}, home)
+
+
+def power_law(total: int, clients: int) -> NDArray[np.int64]:
+    """The sizes n_1 <= ... <= n_M of Algorithm 4; they add up to the total."""
+    alpha = total // (2 * clients)
+    growth = np.arange(1, clients + 1, dtype=np.float64) ** DELTA
+
+    def excess(beta: float) -> float:
+        return float((alpha + np.exp(beta * growth)).sum() - total)
+
+    largest = np.log(total) / growth[-1]  # then the last client alone has all of them
+    beta = brentq(excess, -700 / growth[-1], largest, xtol=1e-15) if excess(-700 / growth[-1]) < 0 else 0.0
+    sizes = np.floor(alpha + np.exp(beta * growth)).astype(np.int64)
+    left = total - int(sizes.sum())
+    sizes += left // clients
+    sizes[: left % clients] += 1
+    return np.sort(sizes)

@@ -1,0 +1,49 @@
+"""Every client is a person with a hand of its own: FLT's scenario 3. No groups are planted.
+
+Needs a source that knows whose each example is: LEAF's FEMNIST, or MNIST by writer. Test examples are those of the same
+person that the source holds out.
+"""
+
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from fedclade.data.examples import Part, Source
+from fedclade.data.federation import ClientData, Federation
+from fedclade.nouns import InputError, generator, settings
+
+
+@settings
+class Writers:
+    """Every client is one writer (FLT, scenario 3); natural, no planted groups."""
+
+    clients: Annotated[int, Field(ge=1)] = 200
+
+    def spread(self, source: Source, seed: int) -> Federation:
+        """So many writers, drawn from those with training and test examples; each keeps all that it wrote."""
+        if source.train.owners is None or source.test is None or source.test.owners is None:
+            raise InputError(
+                "the source does not know its writers",
+                where="data.world",
+                got=f"source {source.name}",
+                need="mnist-writers or femnist",
+            )
+        everybody = np.intersect1d(source.train.owners, source.test.owners)
+        if self.clients > len(everybody):
+            raise InputError(
+                "more clients than writers",
+                where="data.clients",
+                got=str(self.clients),
+                need=f"at most {len(everybody)}",
+            )
+        picked = np.sort(generator(seed, "writers", "pick").choice(everybody, size=self.clients, replace=False))
+        digits = len(str(everybody.max()))
+        data = {
+            f"writer-{writer:0{digits}d}": ClientData(
+                Part(source.train, np.flatnonzero(source.train.owners == writer)),
+                Part(source.test, np.flatnonzero(source.test.owners == writer)),
+            )
+            for writer in picked
+        }
+        return Federation(f"{source.name}, writers", data, source.classes, class_names=source.class_names)

@@ -1,0 +1,97 @@
+"""The real data: counts and shapes as published."""
+
+import time
+
+import numpy as np
+import pytest
+
+from fedclade.data import Pool, Source
+from fedclade.data.registry import SOURCES
+
+pytestmark = pytest.mark.usefixtures("real")
+
+
+def loaded(name: str) -> tuple[Source, Pool]:
+    """The source and its test pool."""
+    source = SOURCES[name].load()
+    assert source.test is not None
+    return source, source.test
+
+
+def counts(pool: Pool) -> list[int]:
+    return [int(count) for count in np.bincount(pool.labels)]
+
+
+def test_mnist() -> None:
+    started = time.perf_counter()
+    source, test = loaded("mnist")
+    assert time.perf_counter() - started < 2
+    assert source.train.inputs.shape == (60_000, 1, 28, 28)
+    assert counts(source.train) == [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
+    assert counts(test) == [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]
+    assert source.train.inputs.mean() / 255 == pytest.approx(0.1307, abs=5e-5)
+
+
+def test_fashion_mnist() -> None:
+    source, test = loaded("fashion-mnist")
+    assert counts(source.train) == [6000] * 10
+    assert counts(test) == [1000] * 10
+    assert source.train.inputs.mean() / 255 == pytest.approx(0.2860, abs=5e-5)
+
+
+def test_emnist47() -> None:
+    source, test = loaded("emnist47")
+    assert source.train.inputs.shape == (95_495, 1, 28, 28)
+    assert (min(counts(source.train)), max(counts(source.train))) == (767, 2400)
+    assert counts(test) == [150] * 47
+    assert "".join(source.class_names) == "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabdefghnqrt"
+
+
+def test_emnist47_is_upright() -> None:
+    """A T has its bar above; a 7 ends further to the left than it begins."""
+    source, _ = loaded("emnist47")
+    letter, seven = (
+        source.train.inputs[source.train.labels == source.class_names.index(name), 0].mean(0) for name in ("T", "7")
+    )
+    assert letter[:14].sum() > 1.2 * letter[14:].sum()  # a transposed T has as much above as below
+    begins, ends = (float(part.sum(0) @ np.arange(28) / part.sum()) for part in (seven[:14], seven[19:]))
+    assert ends < begins - 1
+
+
+@pytest.mark.slow
+def test_cifar10() -> None:
+    source, test = loaded("cifar10")
+    assert source.train.inputs.shape == (50_000, 3, 32, 32)
+    assert counts(source.train) == [5000] * 10
+    assert counts(test) == [1000] * 10
+    means = [source.train.inputs[:, channel].mean() / 255 for channel in range(3)]
+    assert means == pytest.approx([0.4914, 0.4822, 0.4465], abs=1e-4)
+
+
+def test_mnist_writers() -> None:
+    source, test = loaded("mnist-writers")
+    assert source.train.owners is not None
+    assert test.owners is not None
+    assert len(np.unique(source.train.owners)) == 539
+    assert np.array_equal(np.unique(source.train.owners), np.unique(test.owners))
+    assert len(source.train.labels) + len(test.labels) == 60_000
+    sizes = np.bincount(np.concatenate((source.train.owners, test.owners)))
+    assert (sizes[sizes > 0].min(), sizes.max()) == (19, 131)
+
+
+def test_ag_news() -> None:
+    source, test = loaded("ag-news")
+    assert source.train.inputs.shape[1] == 32
+    assert source.train.inputs.max() == 10_001
+    assert counts(test) == [1900] * 4
+    if source.name == "AG-News subset":
+        assert counts(source.train) == [6214, 4525, 4517, 6136]
+    else:
+        assert counts(source.train) == [30_000] * 4
+
+
+def test_tiny_imagenet_10() -> None:
+    source, test = loaded("tiny-imagenet-10")
+    assert source.train.inputs.shape == (5000, 3, 64, 64)
+    assert counts(source.train) == [500] * 10
+    assert counts(test) == [50] * 10

@@ -1,0 +1,122 @@
+"""Worlds that change: drift and newcomers, over any world."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from fedclade.data import Federation, build
+from fedclade.data.recipe import read_recipe
+from fedclade.nouns import ClientId, InputError
+
+
+@pytest.fixture(scope="module")
+def steady() -> Federation:
+    return build(source="digits", world="classes", clients=20, groups=4)
+
+
+def drifting(**drift: object) -> Federation:
+    return build(source="digits", world="classes", clients=20, groups=4, drift={"round": 3, **drift})
+
+
+def positions(federation: Federation, number: int) -> Counter[int]:
+    return Counter(
+        int(place)
+        for client in federation.clients
+        for part in (federation.held(client, number).train, federation.held(client, number).test)
+        for place in part.index
+    )
+
+
+def changed(federation: Federation) -> set[ClientId]:
+    return set(federation.changes[0].data)
+
+
+def test_clients_that_change_group_exchange_their_data(steady: Federation) -> None:
+    federation = drifting(kind="group", share=0.2)
+    moved = changed(federation)
+    assert len(moved) == 4
+    before, after = federation.truth_at(2), federation.truth_at(3)
+    assert before == steady.truth
+    assert after is not None
+    assert before is not None
+    assert sorted(map(len, after.members)) == sorted(map(len, before.members))
+    for client in federation.clients:
+        same = federation.held(client, 3) is federation.held(client, 2)
+        assert same == (client not in moved)
+    for client in moved:  # now with the classes of the group it is in now
+        friend = next(
+            other for other in steady.clients if other not in moved and after.labels[other] == after.labels[client]
+        )
+        assert set(federation.held(client, 3).train.labels) == set(steady[friend].train.labels)
+        assert set(federation.held(client, 2).train.labels) != set(steady[friend].train.labels)
+    assert positions(federation, 2) == positions(federation, 3) == positions(steady, 0)
+
+
+def test_images_that_are_turned() -> None:
+    federation = drifting(kind="rotate", share=0.25)
+    moved = changed(federation)
+    assert len(moved) == 5
+    for client in moved:
+        before, after = federation.held(client, 2).test, federation.held(client, 3).test
+        assert np.array_equal(after.inputs, np.rot90(before.inputs, axes=(2, 3)))
+    truth = federation.truth_at(3)
+    assert truth is not None
+    label = truth.labels
+    assert all((label[one] == label[two]) <= ((one in moved) == (two in moved)) for one in label for two in label)
+
+
+def test_classes_that_are_gained() -> None:
+    federation = drifting(kind="gain", share=0.2)
+    moved = changed(federation)
+    assert len(moved) == 4
+    for client in moved:
+        before, after = federation.held(client, 2), federation.held(client, 3)
+        assert set(before.train.labels) < set(after.train.labels)
+        assert set(before.test.labels) <= set(before.train.labels)
+    assert federation.truth_at(3) == federation.truth_at(2)
+    assert federation.fingerprint != drifting(kind="gain", share=0.1).fingerprint
+
+
+def test_the_seed_decides_who() -> None:
+    def who(seed: int) -> set[ClientId]:
+        made = build(source="digits", world="classes", clients=20, groups=4, seed=seed, drift={"share": 0.2})
+        return changed(made)
+
+    assert who(1) == who(1)
+    assert len({frozenset(who(seed)) for seed in range(5)}) > 1
+
+
+def test_newcomers_from_known_groups(steady: Federation) -> None:
+    federation = build(
+        source="digits", world="classes", clients=20, groups=4, newcomers={"rounds": (4, 9), "share": 0.3}
+    )
+    assert federation.truth == steady.truth
+    assert [len(federation.present(number)) for number in (0, 3, 4, 8, 9, 99)] == [14, 14, 17, 17, 20, 20]
+    label = steady.truth.labels if steady.truth is not None else {}
+    assert {label[client] for client in federation.present(0)} == set(label.values())
+
+
+def test_newcomers_of_a_group_that_nobody_has_met(steady: Federation) -> None:
+    federation = build(source="digits", world="classes", clients=20, groups=4, newcomers={"origin": "new"})
+    late = set(federation.clients) - set(federation.present(0))
+    assert steady.truth is not None
+    assert tuple(sorted(late)) in steady.truth.members
+    assert federation.present(5) == federation.clients
+
+
+@pytest.mark.parametrize(
+    ("world", "over", "said"),
+    [
+        ("iid", {"drift": {"kind": "group"}}, "there are no groups to change between"),
+        ("topics", {"drift": {"kind": "gain"}}, "nobody has two classes"),
+        ("iid", {"newcomers": {"origin": "new"}}, "there is no group that could be new"),
+        ("iid", {"newcomers": {"rounds": ()}}, "no round to join at"),
+        ("iid", {"newcomers": {"rounds": (0,)}}, "rounds is not usable"),
+        ("iid", {"drift": {"rounds": 3}}, 'did you mean "round"'),
+        ("iid", {"drift": 3}, "data.drift is not a table"),
+    ],
+)
+def test_impossible_changes_are_named(world: str, over: dict[str, object], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        read_recipe({"source": "digits", "world": world, "clients": 20, **over}).federation(seed=0)

@@ -1,0 +1,58 @@
+"""Own data in an experiment: a table needs its client column, a folder brings its clients."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fedclade.data import OwnData, from_file, from_folder
+from fedclade.nouns import InputError
+from fedclade.nouns.settings import made_from, plain
+
+TABLE = "site,x,fault\n" + "".join(f"{site},{number},{number % 2}\n" for number in range(6) for site in "ab")
+
+
+def test_a_table_is_read_from_where_the_command_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sites.csv").write_text(TABLE)
+    monkeypatch.chdir(tmp_path)
+    own = made_from(OwnData, {"path": "sites.csv", "client": "site", "label": "fault", "test": 0.5}, where="data")
+    assert plain(own) == {"path": "sites.csv", "client": "site", "label": "fault", "test": 0.5}
+    same = from_file("sites.csv", client="site", label="fault", test=0.5, seed=4)
+    assert own.federation(4).fingerprint == same.fingerprint
+    assert own.federation(5).fingerprint != same.fingerprint
+
+
+def test_a_folder_brings_its_clients(tmp_path: Path) -> None:
+    for name in "ab":
+        np.savez(tmp_path / f"{name}.npz", x=np.ones((5, 2)), y=[0, 1, 0, 1, 0])
+    own = OwnData(path=str(tmp_path), client="not asked for")
+    assert own.federation(1).fingerprint == from_folder(tmp_path, seed=1).fingerprint
+
+
+def test_a_table_without_a_client_column_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "sites.csv").write_text(TABLE)
+    with pytest.raises(InputError, match=r'client is missing, data.client: .*; do: set client = "..." in \[data\]'):
+        OwnData(path=str(tmp_path / "sites.csv"), label="fault").federation(0)
+
+
+def test_what_is_not_there_is_said_first() -> None:
+    with pytest.raises(InputError, match=r"there is no such file or folder, data.path: got 'nowhere\.csv'"):
+        OwnData(path="nowhere.csv").federation(0)
+
+
+@pytest.mark.parametrize(
+    ("values", "where"),
+    [
+        ({}, "data.path"),
+        ({"path": ""}, "data.path"),
+        ({"path": "a.csv", "test": 0.0}, "data.test"),
+        ({"path": "a.csv", "test": 1.0}, "data.test"),
+        ({"path": "a.csv", "label": ""}, "data.label"),
+        ({"path": "a.csv", "client": 3}, "data.client"),
+        ({"path": "a.csv", "world": "iid"}, "data"),
+    ],
+)
+def test_wrong_settings_are_named(values: dict[str, object], where: str) -> None:
+    with pytest.raises(InputError) as caught:
+        made_from(OwnData, values, where="data")
+    assert caught.value.where == where

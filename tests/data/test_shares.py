@@ -1,0 +1,66 @@
+"""Exact shares, by hand."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fedclade.data.shares import apportioned, named, planted, skewed, split
+
+
+@pytest.mark.parametrize(
+    ("total", "weights", "least", "shares"),
+    [
+        (100, [60, 25, 10, 4, 1], 1, [60, 25, 10, 4, 1]),
+        (20, [6, 2, 1, 1], 1, [12, 4, 2, 2]),
+        (10, [1, 1, 1], 0, [4, 3, 3]),
+        (20, [60, 25, 10, 4, 1], 1, [11, 5, 2, 1, 1]),  # 12, 5, 2, 0.8, 0.2: the last gets one of the first's
+        (7, [1, 0, 0], 2, [3, 2, 2]),
+    ],
+)
+def test_proportions_by_hand(total: int, weights: list[float], least: int, shares: list[int]) -> None:
+    assert apportioned(total, weights, least).tolist() == shares
+
+
+@given(st.integers(0, 500), st.lists(st.floats(0.001, 1000), min_size=1, max_size=20))
+def test_proportions_add_up_and_are_within_one(total: int, weights: list[float]) -> None:
+    shares = apportioned(total, weights)
+    assert shares.sum() == total
+    assert np.abs(shares - total * np.array(weights) / sum(weights)).max() < 1 + 1e-6
+
+
+def test_names_have_as_many_digits_as_the_last_one_needs() -> None:
+    assert named(3) == ("client-00", "client-01", "client-02")
+    assert named(101)[0] == "client-000"
+
+
+def test_uneven_groups_are_planted_as_asked() -> None:
+    home = planted(named(100), 5, (60, 25, 10, 4, 1), np.random.default_rng(0))
+    assert sorted(np.bincount(list(home.values())).tolist()) == [1, 4, 10, 25, 60]
+
+
+@given(st.integers(1, 30), st.floats(1e-8, 100), st.integers(0, 2**32))
+def test_a_skew_uses_every_example_once_and_leaves_nobody_without(shares: int, alpha: float, seed: int) -> None:
+    labels = np.arange(90) % 7
+    parts = skewed(labels, shares, alpha, np.random.default_rng(seed))
+    assert sorted(np.concatenate(parts).tolist()) == list(range(90))
+    assert min(map(len, parts)) >= 2
+
+
+@given(st.integers(2, 50), st.floats(0.01, 0.99))
+def test_a_split_leaves_something_on_both_sides(count: int, share: float) -> None:
+    train, test = split(np.arange(count), np.zeros(count, np.int64), share, (0, "x"))
+    assert len(train) >= 1
+    assert len(test) == max(1, min(round(share * count), count - 1))
+    assert sorted([*train, *test]) == list(range(count))
+
+
+@given(st.lists(st.integers(0, 4), min_size=2, max_size=40), st.floats(0.01, 0.99))
+def test_nobody_is_tested_on_a_class_it_never_saw(labels: list[int], share: float) -> None:
+    classes = np.array(labels)
+    train, test = split(np.arange(len(labels)), classes, share, (0, "x"))
+    assert sorted([*train, *test]) == list(range(len(labels)))
+    if len(set(labels)) < len(labels):
+        assert set(classes[test]) <= set(classes[train])
+    else:
+        assert len(test) == 1  # every class has one example: one is tested all the same
