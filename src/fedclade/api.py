@@ -99,12 +99,12 @@ def compare(
     if seeds < 1 or not methods:
         raise InputError("there is nothing to compare", got=f"{len(methods)} methods, {seeds} seeds", need="1 or more")
     folder = Path("runs") / new_name("compare", OWN) if out is None else Path(out)
+    plans = [planned(federation, method, net, net_settings, settings) for method in methods]  # all, before any work
     made: list[Run] = []
-    for seed in range(settings.get("seed", 0), settings.get("seed", 0) + seeds):
-        for number, method in enumerate(methods):
-            experiment = planned(federation, method, net, net_settings, settings).with_seed(seed)
-            place = folder / f"{experiment.method_name}-{number}-seed{seed}"
-            made.append(runs.start(experiment, out=place, federation=federation, own_net=own(net)))
+    for seed in range(plans[0].run.seed, plans[0].run.seed + seeds):
+        for number, plan in enumerate(plans):
+            place = folder / f"{plan.method_name}-{number}-seed{seed}"
+            made.append(runs.start(plan.with_seed(seed), out=place, federation=federation, own_net=own(net)))
     return Comparison(tuple(made))
 
 
@@ -116,6 +116,13 @@ def planned(
     settings: Settings,
 ) -> Experiment:
     """The experiment that these flat settings describe."""
+    if not isinstance(federation, Federation):
+        raise InputError(
+            "this is not a federation",
+            where="train",
+            got=type(federation).__name__,
+            need="what fedclade.data.build or fedclade.data.from_arrays gives",
+        )
     check_method(method)
     if net_settings and not isinstance(net, str):
         raise InputError("an own net has no settings", where="train", got="net_settings", need="them in the function")

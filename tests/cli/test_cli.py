@@ -168,7 +168,7 @@ def test_a_report_of_a_damaged_table_says_so(capsys: pytest.CaptureFixture[str])
     Path("mine/clients.parquet").write_bytes(b"PAR1")
     code, _, err = call("report mine", capsys)
     assert code == 4
-    assert err.startswith("error: clients.parquet cannot be read, ")
+    assert err.startswith("error: clients.parquet is damaged, ")
 
 
 def test_an_experiment_alone_is_no_run(capsys: pytest.CaptureFixture[str], here: Path) -> None:

@@ -43,7 +43,7 @@ def test_finds_planted_groups(name: str, two_groups: Federation, tmp_path: Path)
 
 def test_resumes_byte_for_byte(method: AnyMethod, two_groups: Federation, tmp_path: Path) -> None:
     whole, _ = played(method, two_groups, tmp_path / "whole")
-    for after in (1, 2, 3):
+    for after in (1, 2, 3, 4):  # 4: all rounds are played, and the verdict is not yet there
         with pytest.raises(Stop):
             played(method, two_groups, tmp_path / f"cut-{after}", stop_after=after)
         resumed, _ = played(method, two_groups, tmp_path / f"cut-{after}")
@@ -95,6 +95,18 @@ def test_never_sees_the_truth(method: AnyMethod, two_groups: Federation, tmp_pat
     misled, _ = played(method, replace(two_groups, truth=turned), tmp_path / "misled")
     blind, _ = played(method, replace(two_groups, truth=None), tmp_path / "blind")
     assert misled["model_hash"] == blind["model_hash"] == honest["model_hash"]
+
+
+def test_never_uses_test_data(method: AnyMethod, two_groups: Federation, tmp_path: Path) -> None:
+    """Other test parts, the same models."""
+    honest, _ = played(method, two_groups, tmp_path / "honest")
+    fewer = {
+        client: replace(held, test=replace(held.test, index=held.test.index[:5]))
+        for client, held in two_groups.data.items()
+    }
+    other, _ = played(method, replace(two_groups, data=fewer), tmp_path / "other")
+    assert other["model_hash"] == honest["model_hash"]
+    assert other["loss"] != honest["loss"]
 
 
 def test_places_newcomers(method: AnyMethod, two_groups: Federation, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ ENROLLED = {"a": 10, "b": 10, "c": 10}
 
 def ask(client: str, verb: Verb = "train") -> Ask:
     rows = ROW[None] if verb != "losses" else np.stack([ROW, ROW])
-    return Ask(verb, client, NOW, rows, "pixels", 2)
+    return Ask(verb, client, NOW, rows, "pixels", 2, 6)
 
 
 def good(client: str, verb: Verb = "train") -> Reply:
@@ -73,6 +73,9 @@ BROKEN: dict[str, tuple[Callable[[Reply], Reply], str]] = {
     "older round": (lambda reply: replace(reply, round=2), "round: got 2, need 3"),
     "future round": (lambda reply: replace(reply, round=4), "round: got 4, need 3"),
     "other verb": (lambda reply: replace(reply, verb="evaluate"), "verb: got 'evaluate'"),
+    "a number too long to print": (lambda reply: replace(reply, examples=10**5000), "examples: got a huge number"),
+    "a verb that is an array": (lambda reply: replace(reply, verb=np.array([1, 2])), "verb: got a ndarray"),  # type: ignore[arg-type]
+    "a verb without end": (lambda reply: replace(reply, verb="x" * 10**6), "verb: got 'xxx"),  # type: ignore[arg-type]
     "stranger": (lambda reply: replace(reply, client="z"), "client: was not asked"),
     "position for a name": (lambda reply: replace(reply, client=1), "client: was not asked"),  # type: ignore[arg-type]
 }
@@ -103,6 +106,22 @@ def test_refuses_negative_counts() -> None:
 def test_refuses_too_few_or_too_many_points(points: int) -> None:
     broken = change(points=np.ones((points, 6), np.float32), counts=np.ones(points, np.int64))(good("a", "sketch"))
     assert fault(broken, ask("a", "sketch"), 10)
+
+
+@pytest.mark.parametrize("features", [0, 5, 7, 640])
+def test_refuses_points_of_another_width(features: int) -> None:
+    broken = change(points=np.ones((2, features), np.float32))(good("a", "sketch"))
+    assert fault(broken, ask("a", "sketch"), 10).startswith("points: got shape")
+
+
+def test_refuses_points_that_stand_for_more_than_there_is() -> None:
+    broken = change(counts=np.array([10**15, 1], np.int64))(good("a", "sketch"))
+    assert fault(broken, ask("a", "sketch"), 10).startswith("counts: got more than 10 examples")
+
+
+def test_a_reason_is_a_short_line() -> None:
+    _, refused = admitted([replace(good("a"), verb="x" * 10**6)])  # type: ignore[arg-type]  # what a client may say
+    assert len(refused[0]) < 120
 
 
 def test_the_first_usable_reply_of_a_client_counts() -> None:

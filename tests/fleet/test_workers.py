@@ -1,8 +1,10 @@
 """Worker processes: same bits for any number of them, bugs are bugs, the dead are noticed, nothing is left behind."""
 
 import os
+import random
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -107,6 +109,39 @@ def test_shared_memory_grows_and_keeps_what_it_is_given() -> None:
             assert found[name].dtype == array.dtype
             assert np.array_equal(found[name], array)
     shared.close()
+
+
+@pytest.mark.parametrize("workers", [0, 1, 2])
+def test_answers_that_nobody_waited_for_are_not_taken_for_others(workers: int, alike: Federation) -> None:
+    """A call that is given up after two replies, as at a deadline, leaves nothing behind for the next one."""
+    made = net_for("logistic", alike.shape, alike.classes)
+    first, second = (Assignment.of_one(made.first(number), alike.clients) for number in (0, 1))
+    with SimulatedFleet(alike, made, workers=0) as fleet:
+        wanted = fleet.train_mean(second, NOW)
+    cut = True
+    with SimulatedFleet(
+        alike, made, workers=workers, wire=lambda replies: islice(replies, 2) if cut else replies
+    ) as fleet:
+        assert len(fleet.train_mean(first, NOW).heard) == 2
+        cut = False
+        found = fleet.train_mean(second, NOW)
+    assert found.heard == alike.clients
+    assert found.refused == ()
+    assert np.array_equal(found.rows, wanted.rows)
+
+
+@pytest.mark.parametrize("draws", [np.random.random, random.random])
+def test_modules_that_draw_from_other_generators_are_seeded_too(draws: Callable[[], float], alike: Federation) -> None:
+    class Noisy(torch.nn.Linear):
+        def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+            return super().forward(inputs.flatten(1)) + 0.1 * draws()
+
+    made = net_for(lambda: Noisy(64, 10), alike.shape, 10)
+    rows = []
+    for workers in (0, 2):
+        with SimulatedFleet(alike, made, workers=workers) as fleet:
+            rows.append(fleet.train_mean(Assignment.of_one(made.first(0), alike.clients), NOW).rows)
+    assert np.array_equal(rows[0], rows[1])
 
 
 def test_requests_are_taken_one_by_one(alike: Federation) -> None:

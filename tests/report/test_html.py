@@ -107,5 +107,5 @@ def test_an_unfinished_run_has_no_report(comparison: fc.Comparison, tmp_path: Pa
 
     with RunFolder.create(tmp_path / "run", "", {}) as folder, pytest.raises(InputError, match="a run is not finished"):
         write_report([folder], tmp_path / "report.html")
-    with pytest.raises(InputError, match="no folder for the report"):
+    with pytest.raises(InputError, match="the report cannot be written"):
         comparison.report(tmp_path / "nowhere" / "report.html")

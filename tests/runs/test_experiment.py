@@ -70,6 +70,10 @@ def test_what_is_written_reads_the_same(file: Path, tmp_path: Path) -> None:
         ("engine.workers=-1", r"workers is not usable"),
         ("data.groups=0", r"groups is not usable"),
         ("method.name=3", r"method\.name is not text"),
+        ("local.batch=1000000000000000000000000000000", r"batch is not usable"),
+        ("net.hidden=100000000000", r"hidden is not usable"),
+        ("data.clients=1000000000", r"clients is not usable"),
+        ("run.rounds=" + "[" * 5000, r"rounds is not usable"),
         ("nonsense", r"a change is not usable.*need section\.key=value"),
         ("run=3", r"a change is not usable"),
     ],
@@ -110,6 +114,25 @@ def test_impossible_worlds_are_refused_before_work(file: Path) -> None:
     for change, said in (("data.groups=11", "more groups than"), ("data.clients=2000", "more clients")):
         with pytest.raises(InputError, match=said):
             read_experiment(file, [change]).federation()
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+def test_the_order_of_changes_does_not_matter(file: Path, turn: int) -> None:
+    found = read_experiment(file, ["method.mu=0.5", "net.hidden=5", "method.name=fedprox", "net.name=mlp"][::turn])
+    assert "mu = 0.5" in found.toml()
+    assert "hidden = 5" in found.toml()
+
+
+def test_a_name_that_is_only_the_default_is_changed_too(file: Path) -> None:
+    file.write_text(SMALL + "[net]\nhidden = 5\n")
+    assert read_experiment(file, ["net.name=lenet"]).net == {"name": "lenet"}
+
+
+def test_a_change_after_the_last_round_is_refused(file: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"drift comes after the last round, .*data\.drift: got round 9, need at most 5"
+    ):
+        read_experiment(file, ["data.drift.round=9", "run.rounds=5"])
 
 
 def test_another_method_forgets_the_settings_of_the_old_one(file: Path) -> None:

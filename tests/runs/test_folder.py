@@ -51,6 +51,25 @@ def test_the_last_two_checkpoints_are_kept(stopped: Path) -> None:
     assert sorted(path.name for path in (stopped / "checkpoint").iterdir()) == ["round-00002", "round-00003"]
 
 
+def test_checkpoints_are_ordered_by_their_number(tmp_path: Path) -> None:
+    with RunFolder.create(tmp_path / "run", "asked", {}) as folder:
+        for number in (99_998, 99_999, 100_000, 100_001):
+            folder.note("round", round=number)
+            folder.save(Checkpoint(number, {}, {}, {}))
+    (tmp_path / "run" / "checkpoint" / "round-zzz").write_text("")
+    (tmp_path / "run" / "checkpoint" / ".x.new").write_text("")
+    found = reached(tmp_path / "run")
+    assert found is not None
+    assert found.round == 100_001
+
+
+def test_missing_checkpoints_are_found(stopped: Path) -> None:
+    shutil.rmtree(stopped / "checkpoint")
+    with pytest.raises(Damaged, match="the checkpoints are missing"):
+        reached(stopped)
+    assert reached(stopped, repair=True) is None
+
+
 def test_what_was_noted_after_the_checkpoint_is_cut_off(stopped: Path) -> None:
     assert [event["event"] for event in RunFolder.open(stopped).events()] == ["round"] * 4 + ["unfinished"]
     reached(stopped)

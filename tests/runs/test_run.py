@@ -1,6 +1,6 @@
 """Runs as a user of Python has them: train, look, resume, and what stops them."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +11,12 @@ import fedclade as fc
 from conformance.playing import played
 from fedclade.api import Settings
 from fedclade.data import Federation
+from fedclade.fleet.protocol import Fleet
 from fedclade.fleet.workers import WorkerFailed
-from fedclade.nouns import InputError, Stopped
+from fedclade.methods import Facts, First
+from fedclade.nouns import Assignment, Damaged, InputError, Round, Row, Stopped, settings
 from fedclade.runs.folder import RunFolder
+from fedclade.runs.loop import model_hash
 
 QUICK: Settings = {"rounds": 2, "participation": 0.5, "evaluate_every": 1, "lr": 0.2, "workers": 0}
 
@@ -49,6 +52,96 @@ def test_a_run_has_what_was_promised(two_groups: Federation, tmp_path: Path) -> 
     )
     with pytest.raises(InputError, match='no client "nobody"'):
         run.model_for("nobody")
+
+
+def test_a_large_test_share_is_honest(two_groups: Federation, tmp_path: Path) -> None:
+    """More than ten times as many test as training examples: nobody lies."""
+    pool = two_groups["client-00"].train
+    federation = fc.data.from_arrays(dict.fromkeys("ab", (pool.inputs, pool.labels)), test=0.95)
+    run = fc.train(federation, fc.FedAvg(), net="logistic", out=tmp_path / "run", **QUICK)
+    assert 0 <= run.accuracy <= 1
+    assert not [event for event in run.folder.events() if event.get("refused")]
+
+
+def test_the_groups_of_the_table_are_those_of_the_verdict(two_groups: Federation, tmp_path: Path) -> None:
+    run = fc.train(two_groups, fc.Local(), net="logistic", out=tmp_path / "run", **QUICK)
+    table = run.folder.clients().to_pydict()
+    for event in run.folder.events():
+        if event["event"] == "evaluation":
+            by_group: dict[int, list[float]] = {}
+            for number, group, accuracy in zip(table["round"], table["group"], table["accuracy"], strict=True):
+                if number == event["round"]:
+                    by_group.setdefault(group, []).append(accuracy)
+            assert [np.mean(by_group[group]) for group in sorted(by_group)] == pytest.approx(event["accuracy_by_group"])
+
+
+def test_an_experiment_that_is_changed_while_it_runs_is_found(two_groups: Federation, tmp_path: Path) -> None:
+    from conformance.playing import Stop
+
+    class Meddling(fc.FedAvg):
+        def round(self, state, fleet, now):  # type: ignore[no-untyped-def]  # passes everything on
+            (tmp_path / "run" / "experiment.toml").write_text("something else")
+            return super().round(state, fleet, now)
+
+    with pytest.raises(Stop):
+        played(Meddling(), two_groups, tmp_path / "run", stop_after=2)
+    with pytest.raises(Damaged, match="is not what the run was started with"):
+        played(fc.FedAvg(), two_groups, tmp_path / "run")
+
+
+def test_models_and_their_clients_make_the_hash() -> None:
+    rows = np.arange(6, dtype=np.float32).reshape(2, 3)
+    known = model_hash(Assignment(rows, {"a": 0, "b": 1}))
+    assert known == model_hash(Assignment(rows[::-1].copy(), {"a": 1, "b": 0}))  # however the models are kept
+    others = [
+        Assignment(rows, {"a": 1, "b": 0}),
+        Assignment(rows, {"a": 0, "c": 1}),
+        Assignment(rows + 1, {"a": 0, "b": 1}),
+    ]
+    assert len({known, *map(model_hash, others)}) == 4
+
+
+@dataclass(frozen=True, eq=False)
+class Unsaveable:
+    numbers: list[int]
+    model: Row
+
+
+@settings
+class Forgetful:
+    """A method whose state could not be read back."""
+
+    def start(self, fleet: Fleet, first: First, now: Round) -> Unsaveable:  # noqa: ARG002
+        return Unsaveable([1, 2], first(0))
+
+    def round(self, state: Unsaveable, fleet: Fleet, now: Round) -> tuple[Unsaveable, Facts]:  # noqa: ARG002
+        return state, {}
+
+    def assignment(self, state: Unsaveable) -> Assignment:
+        return Assignment.of_one(state.model, ("client-00",))
+
+    def place(self, state: Unsaveable, newcomers: tuple[str, ...], fleet: Fleet, now: Round) -> Unsaveable:  # noqa: ARG002
+        return state
+
+
+def test_a_state_that_cannot_be_read_back_is_refused_at_the_start(two_groups: Federation, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="the state of Forgetful cannot be saved"):
+        fc.train(two_groups, Forgetful(), net="logistic", out=tmp_path / "run", **QUICK)
+
+
+def test_a_method_may_call_its_facts_as_it_likes(two_groups: Federation, tmp_path: Path) -> None:
+    class Talkative(fc.FedAvg):
+        def round(self, state, fleet, now):  # type: ignore[no-untyped-def]  # passes everything on
+            return super().round(state, fleet, now)[0], {
+                "round": np.int64(3),
+                "event": "x",
+                "refused": np.float32("nan"),
+            }
+
+    played(Talkative(), two_groups, tmp_path / "run")
+    events = [event for event in RunFolder.open(tmp_path / "run").events() if event["event"] == "round"]
+    assert [event["round"] for event in events] == [1, 2, 3, 4]
+    assert events[0]["facts"] == {"round": 3, "event": "x", "refused": None}
 
 
 def test_who_took_part_is_in_the_table(two_groups: Federation, tmp_path: Path) -> None:

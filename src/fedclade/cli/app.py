@@ -77,6 +77,8 @@ def code_of(arguments: list[str], debug: bool) -> int:
         return code if isinstance(code, int) else 0
     except KeyboardInterrupt:
         return failed("interrupted; nothing was started", 3)
+    except MemoryError:
+        return failed("out of memory; what was on disk is safe; do: fedclade resume, or ask for less", 3)
     except BrokenPipeError:  # the reader of our output has left
         sys.stderr.close()
         return 0

@@ -40,10 +40,13 @@ def show_run(
     quiet: Quiet = False,
 ) -> None:
     """Show one run: how far it is, its settings, its groups, what went wrong on the way."""
+    from fedclade.nouns import Damaged
     from fedclade.runs.folder import RunFolder
 
     run = RunFolder.open(folder)
     seen = overview(run)
+    if seen["state"] == "damaged":
+        raise Damaged("the run cannot be read", where=str(folder), need="its files as they were written")
     result = run.result() if run.finished else {}
     asked = run.asked()
     refused = [refusal for event in run.events() for refusal in listed(event.get("refused"))]

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -48,9 +48,11 @@ def progress(quiet: bool) -> Iterator[Callable[[str], "Watch"]]:
         def lines(title: str) -> "Watch":
             def line(now: "Progress") -> None:
                 if now.accuracy is not None:
-                    print(
-                        f"{title}: round {now.round}/{now.rounds}, accuracy {100 * now.accuracy:.1f} %", file=sys.stderr
-                    )
+                    with suppress(BrokenPipeError):  # nobody reads on, and the run goes on
+                        print(
+                            f"{title}: round {now.round}/{now.rounds}, accuracy {100 * now.accuracy:.1f} %",
+                            file=sys.stderr,
+                        )
 
             return line
 

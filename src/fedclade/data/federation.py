@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -117,6 +117,12 @@ class Federation:
 
     def __len__(self) -> int:
         return len(self.data)
+
+    def __iter__(self) -> Iterator[ClientId]:
+        return iter(self.data)
+
+    def __contains__(self, client: object) -> bool:
+        return client in self.data
 
     def __repr__(self) -> str:
         groups = "no planted groups" if self.truth is None else f"{len(self.truth)} planted groups"

@@ -13,6 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 from fedclade.fleet.protocol import Ask, Refusal, Reply
 from fedclade.nouns import ClientId
 
+LONGEST_QUOTE = 60  # characters
 IMPLAUSIBLE = 10  # a client does not suddenly have so many times the examples that it joined with
 
 
@@ -34,21 +35,21 @@ def expected(ask: Ask) -> dict[str, Form]:
         return {"losses": Form(np.float64, ask.rows.shape[:1])}
     if ask.verb == "evaluate":
         return {"correct": Form(np.int64, (), least_value=0), "loss": Form(np.float64, ())}
-    # A sketch is small by its purpose: k points of what an encoder gives.
     return {
-        "points": Form(np.float32, (None, None), most=2**20),
+        "points": Form(np.float32, (None, ask.features), most=ask.points),
         "counts": Form(np.int64, (None,), most=ask.points, least_value=0),
     }
 
 
 def fault(reply: Reply, ask: Ask, enrolled: int) -> str:
     """What is wrong with this reply to this request; empty if nothing is."""
-    if reply.verb != ask.verb:
-        return f"verb: got {reply.verb!r}, need {ask.verb!r}"
+    said: object = reply.verb  # a client may say anything
+    if type(said) is not str or said != ask.verb:
+        return f"verb: got {quoted(said)}, need {ask.verb!r}"
     if type(reply.round) is not int or reply.round != ask.now.number:
-        return f"round: got {reply.round!r}, need {ask.now.number}"
+        return f"round: got {quoted(reply.round)}, need {ask.now.number}"
     if type(reply.examples) is not int or not 0 < reply.examples <= IMPLAUSIBLE * enrolled:
-        return f"examples: got {reply.examples!r}, need a whole number from 1 to {IMPLAUSIBLE * enrolled}"
+        return f"examples: got {quoted(reply.examples)}, need a whole number from 1 to {IMPLAUSIBLE * enrolled}"
     forms = expected(ask)
     if not isinstance(reply.arrays, Mapping) or set(reply.arrays) != set(forms):
         return f"arrays: need {sorted(forms)}"
@@ -61,7 +62,20 @@ def fault(reply: Reply, ask: Ask, enrolled: int) -> str:
         points, counts = reply.arrays["points"], reply.arrays["counts"]
         if len(points) != len(counts) or not 0 < len(points) <= ask.points:
             return f"points: got {len(points)} with {len(counts)} counts, need 1 to {ask.points} with as many"
+        if int(counts.max()) > reply.examples or int(counts.sum()) > reply.examples:
+            return f"counts: got more than {reply.examples} examples, need at most those"
     return ""
+
+
+def quoted(value: object) -> str:
+    """What a client sent, short enough for a line of the log."""
+    if type(value) not in (bool, int, float, str):
+        return f"a {type(value).__name__}"
+    try:
+        text = repr(value)
+    except ValueError:  # a number with more digits than Python will print
+        return "a huge number"
+    return text if len(text) <= LONGEST_QUOTE else text[:LONGEST_QUOTE] + "..."
 
 
 def misfit(array: NDArray[np.generic], form: Form) -> str:

@@ -34,6 +34,8 @@ class Ask:
     """sketch: how examples become points."""
     points: int = 0
     """sketch: how many points are wanted at the most."""
+    features: int = 0
+    """sketch: how many numbers a point has."""
 
 
 @dataclass(frozen=True, eq=False)

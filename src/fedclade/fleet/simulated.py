@@ -1,5 +1,6 @@
 """A federation in this machine: every client's part is played by a worker, from the examples it holds."""
 
+import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -34,6 +35,7 @@ class SimulatedFleet:
         self._parameters = net.size
         self._wire = wire
         self._enrolled: dict[ClientId, int] = {}
+        self._tested: dict[ClientId, int] = {}
         self._turns = sorted({*known.joins.values(), *(change.round for change in known.changes)})
         self._stage = 0
         self._workers = Workers(
@@ -62,7 +64,9 @@ class SimulatedFleet:
         if self._enrolled and stage == self._stage:
             return
         self._stage = stage
-        self._enrolled = {client: len(self._known.held(client, number).train) for client in self._known.present(number)}
+        held = {client: self._known.held(client, number) for client in self._known.present(number)}
+        self._enrolled = {client: len(data.train) for client, data in held.items()}
+        self._tested = {client: len(data.test) for client, data in held.items()}
 
     def clients(self) -> tuple[ClientId, ...]:
         return tuple(self._enrolled)
@@ -139,9 +143,10 @@ class SimulatedFleet:
     def _replies(
         self, verb: Verb, models: Iterable[tuple[ClientId, Rows]], now: Round, encoder: str = "", points: int = 0
     ) -> tuple[Gate, Iterator[Reply]]:
-        asks = {client: Ask(verb, client, now, rows, encoder, points) for client, rows in models}
+        features = math.prod(self._known.shape)
+        asks = {client: Ask(verb, client, now, rows, encoder, points, features) for client, rows in models}
         for client in asks:
             if client not in self._enrolled:
                 raise InputError(f'there is no client "{client}"', where=f"fleet.{verb}", need="a client of the fleet")
-        gate = Gate(asks, self._enrolled)
+        gate = Gate(asks, self._tested if verb == "evaluate" else self._enrolled)
         return gate, gate.admit(self._wire(self._workers.ask(asks.values())))

@@ -90,6 +90,7 @@ class Workers:
         self._pipes: list[Connection] = []
         self._shared: list[Shared] = []
         self._seconds = [0.0] * count
+        self._busy: dict[Connection, int] = {}
         context = multiprocessing.get_context("fork")
         for number in range(count):
             here, there = context.Pipe()
@@ -114,8 +115,10 @@ class Workers:
             with one_thread():
                 yield from map(self._answer, asks)
             return
+        for number in self._busy.values():  # answers to a call that nobody waited for
+            self._receive(number)
+        busy = self._busy = {}
         rest = iter(asks)
-        busy: dict[Connection, int] = {}
         for number in range(len(self._pipes)):
             if (first := next(rest, None)) is not None:
                 busy[self._send(number, first)] = number
@@ -143,7 +146,13 @@ class Workers:
 
     def _send(self, number: int, ask: Ask) -> Connection:
         header = {
-            "ask": {"verb": ask.verb, "client": ask.client, "encoder": ask.encoder, "points": ask.points},
+            "ask": {
+                "verb": ask.verb,
+                "client": ask.client,
+                "encoder": ask.encoder,
+                "points": ask.points,
+                "features": ask.features,
+            },
             "now": asdict(ask.now),
             "places": self._shared[number].write({"rows": ask.rows}),
         }

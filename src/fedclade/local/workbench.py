@@ -8,7 +8,10 @@ from fedclade.nouns import InputError, Row
 
 
 class Workbench:
-    """One module, to be filled with one model after another; none of them leaves a trace in the next."""
+    """One module, to be filled with one model after another; none of them leaves a trace in the tensors of the next.
+
+    What a module keeps outside of its parameters and buffers is its own affair, and is not reset.
+    """
 
     def __init__(self, net: Net) -> None:
         self.net = net

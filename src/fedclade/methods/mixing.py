@@ -24,6 +24,6 @@ def mixed(models: Assignment, means: Means, examples: Mapping[ClientId, int], ab
     everybody = np.zeros(len(models.rows), np.int64)
     for client, row in models.home.items():
         everybody[row] += examples[client]
-    weight = means.examples / np.maximum(everybody, 1)
+    weight = np.minimum(means.examples / np.maximum(everybody, 1), 1)  # a client may claim more than it joined with
     old, new = models.rows.astype(np.float64), means.rows.astype(np.float64)
     return (old + weight[:, None] * (new - old)).astype(np.float32)

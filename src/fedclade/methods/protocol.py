@@ -12,7 +12,7 @@ dicts and dataclasses of them). Saving the state is saving the run. A whole meth
     class Median:
         \"\"\"The middle value of every parameter.\"\"\"
 
-        def start(self, fleet, first, now):
+        def start(self, fleet, first, now) -> Mine:
             return Mine(first(0), fleet.clients())
 
         def round(self, state, fleet, now):

@@ -13,7 +13,7 @@ from fedclade.nouns import settings
 class MLP:
     """One hidden layer with ReLU (FLT): 159,010 parameters for 28 x 28 and 10 classes."""
 
-    hidden: Annotated[int, Field(ge=1)] = 200
+    hidden: Annotated[int, Field(ge=1, le=10**6)] = 200
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.5
 
     def build(self, inputs: tuple[int, ...], classes: int) -> nn.Module:

@@ -4,7 +4,9 @@ A row holds the trainable parameters in the order of the module, then what is ca
 parameters and floating buffers (BatchNorm's running statistics). Whole-number buffers are not part of a model.
 """
 
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -45,6 +47,15 @@ class Net:
         one, other = self.fresh(0), self.fresh(0)
         if one is other:
             raise InputError(f"net {self.name} gives the same module again", need="a new module at every call")
+        if not all(
+            torch.equal(mine, its)
+            for (_, mine, _), (_, its, _) in zip(tensors(one), tensors(other), strict=True)
+            if not isinstance(mine, UninitializedParameter | UninitializedBuffer)
+        ):
+            raise InputError(
+                f"net {self.name} has other initial weights at every call",
+                need="weights drawn from torch, numpy.random or random, which are seeded",
+            )
         for name, tensor, trained in tensors(one):
             if isinstance(tensor, UninitializedParameter | UninitializedBuffer):
                 raise InputError(f"a tensor of net {self.name} has no shape yet", where=name, need="layers with sizes")
@@ -73,8 +84,7 @@ class Net:
 
     def fresh(self, torch_seed: int) -> nn.Module:
         """A module with initial weights from this seed; torch's own generator is left as it was."""
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(torch_seed)
+        with seeded(torch_seed):
             module = self.make()
         if not isinstance(module, nn.Module):
             raise InputError(
@@ -122,6 +132,21 @@ class Net:
             for piece, (_, tensor, _) in zip(self.pieces, tensors(module), strict=True):
                 tensor.copy_(source[piece.start : piece.stop].view(piece.shape))
         return module.eval()
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Inside, torch's, numpy's and Python's own generators follow this seed; afterwards they are as they were."""
+    numpys, pythons = np.random.get_state(), random.getstate()  # noqa: NPY002  # a user's module may draw from it
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        np.random.seed(seed % 2**32)  # noqa: NPY002
+        random.seed(seed)
+        try:
+            yield
+        finally:
+            np.random.set_state(numpys)  # noqa: NPY002
+            random.setstate(pythons)
 
 
 def tensors(module: nn.Module) -> list[tuple[str, Tensor, bool]]:

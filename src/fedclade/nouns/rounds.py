@@ -27,9 +27,9 @@ def generator(*key: int | str) -> np.random.Generator:
 class LocalTraining:
     """How a client trains on its own data: plain mini-batch SGD on the cross-entropy."""
 
-    epochs: Annotated[int, Field(ge=1)] = 1
+    epochs: Annotated[int, Field(ge=1, le=10**6)] = 1
     """Passes over the client's data in a round (E)."""
-    batch: Annotated[int, Field(ge=1)] = 10
+    batch: Annotated[int, Field(ge=1, le=10**9)] = 10
     """Examples in a step; the last one of an epoch may be shorter (B)."""
     lr: Annotated[float, Field(gt=0)] = 0.01
     """Step size (eta)."""

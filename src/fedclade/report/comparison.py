@@ -102,7 +102,7 @@ def harmed_clients(folders: Sequence[RunFolder]) -> list[tuple[ClientId, ...] | 
     results = [folder.result() for folder in folders]
     finals = [final_accuracy(folder) for folder in folders]
     worlds = [
-        (folder.environment().get("data_sha256"), result["seed"])
+        (folder.environment().get("data_sha256"), result["seed"], terms(folder))
         for folder, result in zip(folders, results, strict=True)
     ]
     found: list[tuple[ClientId, ...] | None] = []
@@ -116,6 +116,11 @@ def harmed_clients(folders: Sequence[RunFolder]) -> list[tuple[ClientId, ...] | 
         ]
         found.append(harmed(finals[number], others) if others else None)
     return found
+
+
+def terms(folder: RunFolder) -> tuple[tuple[str, str], ...]:
+    """What two runs must have in common to be compared client by client: all settings but the method's."""
+    return tuple((key, value) for key, value in flat(folder.asked()).items() if not key.startswith("method."))
 
 
 def final_accuracy(folder: RunFolder) -> dict[ClientId, float]:

@@ -32,7 +32,7 @@ def accuracy_curves(folders: Sequence[RunFolder], shades: Mapping[str, str]) -> 
         for folder, name in zip(folders, names, strict=True):
             if name == method:
                 for event in folder.events():
-                    if event["event"] == "evaluation":
+                    if event["event"] == "evaluation" and event["accuracy"] is not None:
                         curves.setdefault(int(str(event["round"])), []).append(100 * float(str(event["accuracy"])))
         rounds = sorted(curves)
         low, high = [min(curves[number]) for number in rounds], [max(curves[number]) for number in rounds]

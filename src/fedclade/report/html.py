@@ -27,8 +27,9 @@ def write_report(folders: Sequence[RunFolder], path: Path) -> Path:
                 need="a result.json",
                 do=f"fedclade resume {folder.path}",
             )
-    if not path.parent.is_dir():
-        raise InputError("there is no folder for the report", where=str(path), need="a folder that exists")
+        folder.verify()
+    if not path.parent.is_dir() or path.is_dir():
+        raise InputError("the report cannot be written", where=str(path), need="a file in a folder that exists")
     lines = compared(folders)
     shades = colours([line.method for line in lines])
     page = Environment(
@@ -54,7 +55,10 @@ def write_report(folders: Sequence[RunFolder], path: Path) -> Path:
         ],
         version=__version__,
     )
-    write_file(path, content.encode())
+    try:
+        write_file(path, content.encode())
+    except OSError as wrong:
+        raise InputError("the report cannot be written", where=str(path), got=wrong.strerror or str(wrong)) from None
     return path
 
 

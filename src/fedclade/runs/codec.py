@@ -28,7 +28,7 @@ def _packed(value: object, name: str, arrays: Arrays) -> object:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, np.ndarray):
-        arrays[name] = np.ascontiguousarray(value)
+        arrays[name] = np.asarray(value, order="C")
         return name
     if isinstance(value, tuple | list):
         return [_packed(item, f"{name}.{number}", arrays) for number, item in enumerate(value)]

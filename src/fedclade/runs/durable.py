@@ -40,7 +40,10 @@ def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
     aside = path.with_name(f".{path.name}.new")
     if aside.exists():
         shutil.rmtree(aside)
+    first = not path.parent.exists()
     aside.mkdir(parents=True)
+    if first:
+        sync_folder(path.parent.parent)
     for name, content in files.items():
         _write_synced(aside / name, content)
     sync_folder(aside)

@@ -23,10 +23,10 @@ LARGEST_FILE = 2**20  # bytes; an experiment is a page of text
 class RunSettings:
     """How long, with whom, how often judged, from which seed."""
 
-    rounds: Annotated[int, Field(ge=1)] = 100
+    rounds: Annotated[int, Field(ge=1, le=10**9)] = 100
     participation: Annotated[float, Field(gt=0, le=1)] = 0.2
     """The share of the clients that a round asks (rho)."""
-    evaluate_every: Annotated[int, Field(ge=1)] = 5
+    evaluate_every: Annotated[int, Field(ge=1, le=10**9)] = 5
     """Rounds between evaluations; the last round is always evaluated."""
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     """Decides everything that is drawn: the world, initial weights, participation, batches."""
@@ -41,6 +41,7 @@ class EngineSettings:
     """Processes, one thread each; 0: this one does it. The result does not depend on it."""
 
 
+DEFAULT_NAMES = {"net": "mlp", "method": "fedavg", "engine": "simulated"}
 SECTIONS = ("data", "net", "local", "method", "run", "engine")
 OWN = "python"  # the source, or the net, was given as a Python object and cannot be read from the file
 
@@ -105,17 +106,20 @@ def written(table: Mapping[str, object]) -> dict[str, object]:
 
 def read_experiment(path: Path, changes: Sequence[str] = (), seed: int | None = None) -> Experiment:
     """The experiment of a TOML file, with `--set` changes (`a.b=c`) and a seed laid over it."""
-    if not path.is_file():
-        raise InputError("there is no such experiment", where=str(path), need="a TOML file")
-    if path.stat().st_size > LARGEST_FILE:
-        raise InputError(
-            "the experiment is too large", where=str(path), got=f"{path.stat().st_size} bytes", need="at most 1 MiB"
-        )
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        size = path.stat().st_size if path.is_file() else -1
+    except OSError:  # a name that cannot be one
+        size = -1
+    if size < 0:
+        raise InputError("there is no such experiment", where=str(path), need="a TOML file")
+    if size > LARGEST_FILE:
+        raise InputError("the experiment is too large", where=str(path), got=f"{size} bytes", need="at most 1 MiB")
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as wrong:
         raise InputError("the experiment is not TOML", where=str(path), got=str(wrong), need="valid TOML") from None
-    for change in changes:
+    # Names first: another method or net takes its own settings with it, wherever they stand on the command line.
+    for change in sorted(changes, key=lambda each: not each.partition("=")[0].strip().endswith(".name")):
         lay_over(tables, change)
     if seed is not None:
         lay_over(tables, f"run.seed={seed}")
@@ -134,7 +138,7 @@ def lay_over(tables: dict[str, object], change: str) -> None:
         raise InputError("a change is not usable", where="--set", got=f'"{change}"', need="section.key=value")
     try:
         value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         value = text.strip()
     table = tables
     for section in sections:
@@ -144,7 +148,7 @@ def lay_over(tables: dict[str, object], change: str) -> None:
                 f"{section} is not a section", where="--set", got=f'"{change}"', need="a table in the file"
             )
         table = inner
-    if key == "name" and table.get("name", value) != value:
+    if key == "name" and table.get("name", DEFAULT_NAMES.get(sections[0], value)) != value:
         table.clear()  # another method or net: the settings of the old one mean nothing to it
     table[key] = value
 
@@ -162,16 +166,16 @@ def experiment_from(tables: Mapping[str, object], where: str = "the experiment")
         recipe = read_recipe(data)
         recipe.check_rounds(plan.rounds)
         data = recipe.table()
-    if net.get("name", "mlp") != OWN:
+    if net.get("name") != OWN:
         from fedclade.nets.registry import architecture_named  # 2 s: only where a net is asked for
 
-        name = text({"name": "mlp", **net}, "name", "net")
+        name = text({"name": DEFAULT_NAMES["net"], **net}, "name", "net")
         net = {"name": name, **plain(made_from(architecture_named(name), rest(net, "name"), where="net"))}
     return Experiment(
         data=data,
         net=net,
         local=made_from(LocalTraining, local, where="local"),
-        method=method_named(text({"name": "fedavg", **method}, "name", "method"), rest(method, "name")),
+        method=method_named(text({"name": DEFAULT_NAMES["method"], **method}, "name", "method"), rest(method, "name")),
         run=plan,
         engine=made_from(EngineSettings, engine, where="engine"),
     )

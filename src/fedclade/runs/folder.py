@@ -14,6 +14,7 @@ log that is cut off when the run is resumed.
 
 import json
 import math
+import re
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping
@@ -69,6 +70,7 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._asked = ""  # the digest of experiment.toml as it was when the folder was made or opened for writing
         self._lock: IO[str] | None = None
         self._events: Log | None = None
         self._clients: Log | None = None
@@ -78,7 +80,7 @@ class RunFolder:
     @classmethod
     def create(cls, path: Path, experiment: str, environment: Mapping[str, object]) -> "RunFolder":
         """A new folder, held by this process."""
-        if path.exists() and (not path.is_dir() or {entry.name for entry in path.iterdir()} - BEFORE):
+        if not free(path):
             holder = lock.holder_of(path)
             raise InputError(
                 "the run folder is taken",
@@ -96,6 +98,7 @@ class RunFolder:
                 raise lock.taken(path, "a run that was started at the same time")
             write_file(path / "environment.json", json.dumps(environment, indent=2).encode())
             write_file(path / "experiment.toml", experiment.encode())  # last: a folder with both is a run
+            folder._asked = digest(experiment.encode())
             folder._start_logs()
         except OSError as wrong:
             folder.close()
@@ -114,6 +117,8 @@ class RunFolder:
     def hold(self) -> None:
         """Keep every other writer out until `close`."""
         self._lock = lock.hold(self.path)
+        if is_run(self.path):
+            self._asked = digest((self.path / "experiment.toml").read_bytes())
 
     def close(self) -> None:
         """Let go of the folder."""
@@ -159,7 +164,7 @@ class RunFolder:
             "files": {name: digest(content) for name, content in files.items()},
             "events": self._events.mark,
             "clients": self._clients.mark,
-            "experiment": digest((self.path / "experiment.toml").read_bytes()),
+            "experiment": self._asked,
             "totals": dict(checkpoint.totals),
         }
         write_folder(
@@ -188,7 +193,7 @@ class RunFolder:
             "run": {
                 "clients.parquet": digest(table),
                 "events.jsonl": self._events.mark["sha256"],
-                "experiment.toml": digest((self.path / "experiment.toml").read_bytes()),
+                "experiment.toml": self._asked,
                 "result.json": digest(verdict),
             },
         }
@@ -203,8 +208,8 @@ class RunFolder:
 
         With `repair`, a damaged checkpoint is passed over for the one before it.
         """
-        for leftover in (self.path / "checkpoint").glob(".*.new"):
-            shutil.rmtree(leftover)
+        for leftover in (self.path / "checkpoint").glob(".round-*.new"):
+            shutil.rmtree(leftover, ignore_errors=True)
         found = self._checkpoints()
         while found:
             newest = found.pop()
@@ -228,6 +233,13 @@ class RunFolder:
             salvaged = partial(self._salvaged, checkpoint.round) if repair else None
             self._clients = Log(self.path / "clients.arrows", manifest["clients"], repair=salvaged)
             return checkpoint
+        if not repair and any(event.get("event") == "round" for event in self.events()):
+            raise Damaged(
+                "the checkpoints are missing",
+                where=str(self.path / "checkpoint"),
+                need="them as they were written",
+                do=f"restore them, or begin again: fedclade resume --repair {self.path}",
+            )
         self._start_logs()
         return None
 
@@ -236,7 +248,10 @@ class RunFolder:
         if not (self.path / "models").is_dir():
             raise Damaged("the models are missing", where=str(self.path / "models"), need="them as they were written")
         self.models()
-        verified(self.path, unsealed(self.path / "models" / "manifest.json")["run"])
+        wanted = unsealed(self.path / "models" / "manifest.json").get("run")
+        if not wanted:
+            raise Damaged("the run was made by another version", where=str(self.path), need="a manifest of the run")
+        verified(self.path, wanted)
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
@@ -252,7 +267,10 @@ class RunFolder:
 
     def asked(self) -> str:
         """The experiment, as TOML."""
-        return (self.path / "experiment.toml").read_text(encoding="utf-8")
+        try:
+            return (self.path / "experiment.toml").read_text(encoding="utf-8")
+        except ValueError:
+            raise Damaged("experiment.toml is damaged", where=str(self.path), need="it as it was") from None
 
     def result(self) -> dict[str, object]:
         """The verdict."""
@@ -305,7 +323,9 @@ class RunFolder:
         return b"".join(part.serialize().to_pybytes() for part in (CLIENTS, *batches))
 
     def _checkpoints(self) -> list[Path]:
-        return sorted((self.path / "checkpoint").glob("round-*"))
+        """Their folders, the oldest first; what else may lie there is nobody's."""
+        found = [path for path in (self.path / "checkpoint").glob("round-*") if re.fullmatch(r"round-\d+", path.name)]
+        return sorted((path for path in found if path.is_dir()), key=lambda path: int(path.name.removeprefix("round-")))
 
     def _read(self, folder: Path) -> tuple[Checkpoint, dict[str, Any]]:
         manifest = unsealed(folder / "manifest.json")
@@ -328,6 +348,14 @@ class RunFolder:
         if not isinstance(value, dict):
             raise Damaged(f"{name} cannot be read", where=str(self.path / name), need="a JSON object")
         return value
+
+
+def free(path: Path) -> bool:
+    """Whether a run can be written here: nothing is there, or only what a start that was killed left."""
+    try:
+        return not path.exists() or (path.is_dir() and not {entry.name for entry in path.iterdir()} - BEFORE)
+    except OSError as wrong:
+        raise InputError("the run folder cannot be made", where=str(path), got=wrong.strerror or str(wrong)) from None
 
 
 def is_run(path: Path) -> bool:
@@ -355,7 +383,9 @@ def new_name(method: str, source: str) -> str:
 
 
 def finite(value: object) -> object:
-    """The same with None for NaN and infinity, which JSON does not have."""
+    """The same with None for NaN and infinity, which JSON does not have, and plain numbers for numpy's."""
+    if isinstance(value, np.generic):
+        value = value.item()
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):

@@ -3,12 +3,14 @@
 import fcntl
 import os
 import socket
+import time
 from pathlib import Path
 from typing import IO
 
 from fedclade.nouns import InputError, Stopped
 
 NAME = "lock"
+PATIENCE = 10  # tries
 
 held_here: set[Path] = set()  # a record lock keeps other processes out, not this one
 
@@ -16,19 +18,25 @@ held_here: set[Path] = set()  # a record lock keeps other processes out, not thi
 def hold(path: Path) -> IO[str]:
     """Keep every other writer out of this folder until `let_go`."""
     path = path.resolve()
-    if holder := holder_of(path):
-        raise taken(path, holder)
+    if path in held_here:
+        raise taken(path, holder_of(path))
     try:
         file = open(path / NAME, "a+", encoding="utf-8")  # noqa: SIM115  # held as long as the run is
     except OSError as wrong:
         raise InputError(
             "the run folder cannot be written", where=str(path), got=wrong.strerror or str(wrong)
         ) from None
-    try:
-        # A record lock and not flock: workers are forked while it is held, and must not keep it.
-        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise taken(path, "another process") from None
+    for _ in range(PATIENCE):
+        try:
+            # A record lock and not flock: workers are forked while it is held, and must not keep it.
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except OSError:  # a writer; or somebody who looked whether there is one, for a moment
+            time.sleep(0.02)
+    else:
+        holder = holder_of(path)
+        file.close()
+        raise taken(path, holder or "another process")
     held_here.add(path)
     file.truncate(0)
     file.write(f"process {os.getpid()} on {socket.gethostname()}\n")

@@ -1,17 +1,19 @@
 """The loop: rounds, evaluations, facts, checkpoints. It knows no method by name."""
 
 import hashlib
+import json
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from time import perf_counter, process_time
 from typing import Protocol
 
+import numpy as np
 import pyarrow as pa
 
 from fedclade.fleet.protocol import Fleet, Scores
 from fedclade.methods import AnyMethod, First
-from fedclade.nouns import Assignment, ClientId, Groups, InputError, LocalTraining, Round, Stopped
+from fedclade.nouns import Assignment, ClientId, Damaged, Groups, InputError, LocalTraining, Round, Stopped
 from fedclade.runs.codec import pack, unpack
 from fedclade.runs.experiment import RunSettings
 from fedclade.runs.folder import CLIENTS, Checkpoint, RunFolder
@@ -65,7 +67,7 @@ class Judge:
 
 def state_class(method: AnyMethod) -> type[object]:
     """The class of a method's state, from the annotation of its `start`."""
-    kind = typing.get_type_hints(type(method).start).get("return")
+    kind = typing.get_type_hints(method.start).get("return")
     if not isinstance(kind, type):
         raise InputError(
             f"the state of {type(method).__name__} is not known",
@@ -74,6 +76,24 @@ def state_class(method: AnyMethod) -> type[object]:
             need="an annotation with the class of its state, by which a run can be resumed",
         )
     return kind
+
+
+def check_state(method: AnyMethod, state: object) -> None:
+    """An error unless the state comes back from its packing: found at the start, and not when a run is resumed."""
+    kind = state_class(method)
+    try:
+        tree, arrays = pack(state)
+        again = pack(unpack(kind, json.loads(json.dumps(tree)), arrays))
+        same = again[0] == tree and all(np.array_equal(array, again[1][name]) for name, array in arrays.items())
+    except (TypeError, ValueError, KeyError, Damaged) as wrong:
+        raise InputError(
+            f"the state of {type(method).__name__} cannot be saved",
+            where=kind.__name__,
+            got=str(wrong),
+            need="a frozen dataclass of arrays, ids, numbers, tuples and dicts, each annotated as what it is",
+        ) from None
+    if not same:
+        raise InputError(f"the state of {type(method).__name__} does not come back as it was", where=kind.__name__)
 
 
 def play(
@@ -96,6 +116,7 @@ def play(
     if reached is None:
         ledger = Ledger()
         state = method.start(Counted(fleet, ledger), first, at(0))
+        check_state(method, state)
         clock.add(ledger)
         folder.note("start", round=0, clients=len(fleet.clients()), **told(ledger))
         save(folder, 0, state, clock)
@@ -124,18 +145,22 @@ def play(
                 f"nobody could be heard for {SILENT_ROUNDS} rounds",
                 where=f"round {number}",
                 got=reasons[0],
-                need="at least one usable reply",
+                need="at least one usable reply (if models diverge: a smaller local.lr)",
             )
         models = method.assignment(state)
         due = number % plan.evaluate_every == 0 or number == plan.rounds
         scores = counted.evaluate(models.only(present), now) if due else None
         clock.add(ledger)
-        folder.note("round", round=number, **facts, **told(ledger))
+        folder.note("round", round=number, **told(ledger), facts=dict(facts))
         if scores is not None:
             folder.note("evaluation", round=number, **judge.verdict(scores, models, number))
         folder.note_clients(lines(number, ledger, scores, models))
         save(folder, number, state, clock)
-        watch(Progress(number, plan.rounds, float(scores.accuracy.mean()) if scores is not None else None))
+        watch(
+            Progress(
+                number, plan.rounds, float(scores.accuracy.mean()) if scores is not None and scores.clients else None
+            )
+        )
     models = method.assignment(state)
     if scores is None:  # killed between the last checkpoint and the verdict
         fleet.begin(plan.rounds)
@@ -210,13 +235,14 @@ def lines(number: int, ledger: Ledger, scores: Scores | None, models: Assignment
             zip(scores.clients, zip(scores.accuracy.tolist(), scores.losses.tolist(), strict=True), strict=True)
         )
     clients = sorted({*judged, *ledger.by_client})
+    groups = models.groups().labels
     return pa.record_batch(
         [
             [number] * len(clients),
             clients,
             [judged[client][0] if client in judged else None for client in clients],
             [judged[client][1] if client in judged else None for client in clients],
-            [models.home[client] for client in clients],
+            [groups[client] for client in clients],
             [ledger.by_client.get(client, 0) for client in clients],
             [client in ledger.trained for client in clients],
         ],

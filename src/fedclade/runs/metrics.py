@@ -7,9 +7,11 @@ import numpy as np
 from fedclade.fleet.protocol import Scores
 from fedclade.nouns import ClientId, Groups
 
+FIGURES = ("accuracy", "accuracy_weighted", "accuracy_variance", "worst_tenth", "loss")
 
-def summary(scores: Scores) -> dict[str, float]:
-    """The figures of one evaluation, over the clients that answered.
+
+def summary(scores: Scores) -> dict[str, float | None]:
+    """The figures of one evaluation, over the clients that answered; None if nobody did.
 
     accuracy            unweighted mean over clients, 0 to 1
     accuracy_weighted   the same weighted by test examples
@@ -17,6 +19,8 @@ def summary(scores: Scores) -> dict[str, float]:
     worst_tenth         mean of the worst tenth of the clients, at least one
     loss                unweighted mean of the clients' test losses
     """
+    if not scores.clients:
+        return dict.fromkeys(FIGURES)
     accuracy = scores.accuracy
     worst = np.sort(accuracy)[: max(1, -(-len(accuracy) // 10))]
     return {

@@ -31,12 +31,12 @@ class Run:
     @property
     def accuracy(self) -> float:
         """Unweighted mean over clients of the test accuracy, 0 to 1."""
-        return float(str(self.result["accuracy"]))
+        return figure(self.result["accuracy"])
 
     @property
     def worst_tenth(self) -> float:
         """Mean accuracy of the worst tenth of the clients."""
-        return float(str(self.result["worst_tenth"]))
+        return figure(self.result["worst_tenth"])
 
     @property
     def groups(self) -> Groups:
@@ -51,6 +51,11 @@ class Run:
     def model_for(self, client: ClientId) -> Module:
         """This client's model, ready to predict."""
         return self.net.module(self.folder.models().row_of(client))
+
+
+def figure(value: object) -> float:
+    """A figure of a verdict; NaN where nobody answered."""
+    return float(value) if isinstance(value, int | float) else float("nan")
 
 
 def start(
@@ -102,7 +107,11 @@ def resume(
         net = the_net(experiment, held, own_net)
         if folder.finished:
             return Run(path, folder.result(), net)
-        reached = folder.latest(repair=repair)
+        try:
+            reached = folder.latest(repair=repair)
+        except OSError as wrong:
+            reason = Stopped("the run could not be written", where=str(path), got=wrong.strerror or str(wrong))
+            raise can_go_on(reason, experiment, path) from None
         folder.note("resume", round=reached.round if reached else 0, repaired=repair)
         return played(experiment, held, net, folder, reached, watch)
 

@@ -12,7 +12,7 @@ from fedclade.data.federation import ClientData, Federation
 from fedclade.data.shares import split
 from fedclade.nouns import ClientId, Groups, InputError, settings
 
-Count = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=1, le=10**6)]
 
 
 @settings
