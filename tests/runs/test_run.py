@@ -194,6 +194,37 @@ def rebuilt(folder: RunFolder) -> bytes:
     return b"".join([CLIENTS.serialize().to_pybytes(), *(batch.serialize().to_pybytes() for batch in batches)])
 
 
+def test_a_batch_too_short_for_the_net_is_found_before_the_start(tmp_path: Path) -> None:
+    """BatchNorm cannot be trained on one example: 11 of them at batch 10 leave one."""
+
+    def normalised() -> torch.nn.Module:
+        return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.BatchNorm1d(4), torch.nn.Linear(4, 2))
+
+    inputs = np.random.default_rng(0).random((14, 4))
+    federation = fc.data.from_arrays({name: (inputs, np.arange(14) % 2) for name in "ab"}, test=0.2)
+    assert len(federation["a"].train) == 11
+    with pytest.raises(InputError, match=r"cannot read the inputs.*training on 1 inputs.*another local\.batch"):
+        fc.train(federation, fc.FedAvg(), net=normalised, out=tmp_path / "run", **QUICK)
+    assert not (tmp_path / "run").exists()
+    quick: Settings = {**QUICK, "batch": 11}
+    assert 0 <= fc.train(federation, fc.FedAvg(), net=normalised, out=tmp_path / "run", **quick).accuracy <= 1
+
+
+def test_a_file_that_a_method_misses_is_not_a_full_disk(two_groups: Federation, tmp_path: Path) -> None:
+    class Reading(fc.FedAvg):
+        def round(self, state, fleet, now):  # type: ignore[no-untyped-def]  # passes everything on
+            (tmp_path / "missing").read_text()
+            return super().round(state, fleet, now)
+
+    with pytest.raises(FileNotFoundError):
+        played(Reading(), two_groups, tmp_path / "run")
+
+
+def test_numbers_of_numpy_are_numbers(two_groups: Federation, tmp_path: Path) -> None:
+    quick: Settings = {**QUICK, "rounds": np.int64(2), "seed": np.int64(3), "lr": np.float32(0.25)}  # type: ignore[typeddict-item]
+    assert fc.train(two_groups, fc.FedAvg(), net="logistic", out=tmp_path / "run", **quick).result["seed"] == 3
+
+
 def too_few_outputs() -> torch.nn.Module:
     return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 3))
 
@@ -236,7 +267,7 @@ def test_a_run_that_diverges_is_stopped_with_the_reason(two_groups: Federation, 
 def test_a_bug_in_a_method_is_an_exception(two_groups: Federation, tmp_path: Path) -> None:
     class Broken(torch.nn.Linear):
         def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-            assert not self.training, "cannot be trained"
+            assert not self.training or len(inputs) < 10, "cannot be trained"  # a full batch
             return super().forward(inputs.flatten(1))
 
     forked: Settings = {**QUICK, "workers": 1}

@@ -108,5 +108,6 @@ def usage(message: str, kind: str, arguments: list[str]) -> int:
 
 def failed(message: str, code: int) -> int:
     """One line of stderr, and the exit code."""
-    print("error: " + " ".join(message.split()), file=sys.stderr)
+    line = "".join(letter if letter.isprintable() else "?" for letter in " ".join(message.split()))
+    print("error: " + line, file=sys.stderr)
     return code

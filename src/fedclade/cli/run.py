@@ -132,4 +132,4 @@ def show(done: "Run", as_json: bool) -> None:
         emit(done.result)
         return
     table(HEADINGS, [as_text(line) for line in compared([done.folder])])
-    print(f"Run: {done.path}")
+    print(f"Run: {done.result['run']}")

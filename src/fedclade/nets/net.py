@@ -97,17 +97,18 @@ class Net:
         assert self.pieces  # a module that cannot be a row says so here
         return self.row(self.fresh(int(generator(seed, "first model", number).integers(2**62))))
 
-    def check(self, inputs: NDArray[np.generic], classes: int) -> None:
-        """An error unless the module reads such inputs and has an output for each class."""
-        module = self.module(self.first(0))
+    def check(self, inputs: NDArray[np.generic], classes: int, *, training: bool = False) -> None:
+        """An error unless the module reads such inputs, as many at once, and has an output for each class."""
+        module = self.module(self.first(0)).train(training)
         try:
-            with torch.no_grad():
+            with torch.no_grad(), seeded(0):
                 shape = tuple(module(torch.from_numpy(np.array(inputs))).shape)
         except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as wrong:
             raise InputError(
                 f"net {self.name} cannot read the inputs",
                 got=f"{type(wrong).__name__}: {wrong}",
-                need=f"a module for inputs {inputs.shape[1:]}",
+                need=f"a module for {'training on ' if training else ''}{len(inputs)} inputs {inputs.shape[1:]}",
+                do="another local.batch, if the last batch is too short for it" if training else "",
             ) from None
         if len(shape) != 2 or shape[0] != len(inputs) or shape[1] < classes:
             raise InputError(

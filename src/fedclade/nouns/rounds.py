@@ -6,6 +6,7 @@ resumed, or spread over other workers, draws the same numbers.
 
 import hashlib
 import json
+import operator
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -19,7 +20,8 @@ from fedclade.nouns.settings import settings
 
 def generator(*key: int | str) -> np.random.Generator:
     """The generator that belongs to this key: the same key, the same numbers."""
-    digest = hashlib.blake2b(json.dumps(key).encode(), digest_size=16).digest()
+    plain = [each if isinstance(each, str) else operator.index(each) for each in key]  # numpy's whole numbers too
+    digest = hashlib.blake2b(json.dumps(plain).encode(), digest_size=16).digest()
     return np.random.default_rng(int.from_bytes(digest, "big"))
 
 

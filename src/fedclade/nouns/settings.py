@@ -38,12 +38,18 @@ def settings(cls: type[Made]) -> type[Made]:
                 f"settings of {cls.__name__} have names", got=repr(args[0]), need=f"{cls.__name__}(name=value)"
             )
         try:
-            check(self, **values)
+            check(self, **{name: unboxed(value) for name, value in values.items()})
         except ValidationError as wrong:
             raise explained(wrong, cls, where=cls.__name__) from None
 
     setattr(made, "__init__", checked)  # noqa: B010  # the one seam where pydantic's error becomes ours
     return made
+
+
+def unboxed(value: object) -> object:
+    """A number of numpy as Python's own; anything else as it is."""
+    plain: object = value.item() if type(value).__module__ == "numpy" and getattr(value, "shape", None) == () else value  # type: ignore[attr-defined]  # numpy need not be loaded here
+    return plain
 
 
 def made_from(cls: type[Made], values: Mapping[str, object], where: str) -> Made:

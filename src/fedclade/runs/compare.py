@@ -1,5 +1,6 @@
 """Several methods on one experiment, over several seeds: a folder of run folders, which can be resumed as a whole."""
 
+import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +31,7 @@ def compare(
         for name in dict.fromkeys(methods)
     }
     for path, plan in plans.items():  # before any work: is what is there already what is asked for?
-        if (path / "experiment.toml").exists() and (path / "experiment.toml").read_text() != plan.toml():
+        if is_run(path) and asked_of(RunFolder.open(path).asked()) != asked_of(plan.toml()):
             raise InputError(
                 "there is a run of another experiment",
                 where=str(path),
@@ -40,9 +41,14 @@ def compare(
     runs: list[Run] = []
     for path, plan in plans.items():
         seen = watch(plan.method_name, plan.run.seed)
-        there = (path / "experiment.toml").exists()
+        there = is_run(path)
         runs.append(resume(path, watch=seen) if there else start(plan, out=path, watch=seen))
     return tuple(runs)
+
+
+def asked_of(toml: str) -> dict[str, object]:
+    """An experiment without its engine, on which no result depends."""
+    return {name: table for name, table in tomllib.loads(toml).items() if name != "engine"}
 
 
 def runs_below(folder: Path) -> tuple[RunFolder, ...]:

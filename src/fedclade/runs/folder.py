@@ -18,6 +18,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -30,7 +31,7 @@ import pyarrow.parquet as pq
 import safetensors
 import safetensors.numpy
 
-from fedclade.nouns import Assignment, Damaged, InputError
+from fedclade.nouns import Assignment, Damaged, InputError, Stopped
 from fedclade.runs import lock
 from fedclade.runs.codec import Arrays
 from fedclade.runs.durable import Log, digest, whole_lines, write_file, write_folder
@@ -63,6 +64,15 @@ class Checkpoint:
     arrays: Arrays
     totals: Mapping[str, float]
     """Sums over the run so far: seconds, bytes."""
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Inside, a disk that refuses (full, gone, read-only) stops the run; what was saved before is safe."""
+    try:
+        yield
+    except OSError as wrong:
+        raise Stopped("the run could not be written", where=str(path), got=wrong.strerror or str(wrong)) from None
 
 
 class RunFolder:
@@ -141,15 +151,21 @@ class RunFolder:
         """One fact, as a line of events.jsonl."""
         assert self._events is not None
         line = {"event": event, "time": datetime.now(UTC).isoformat(timespec="milliseconds"), **facts}
-        self._events.append(json.dumps(finite(line), allow_nan=False).encode() + b"\n")
+        with writing(self.path):
+            self._events.append(json.dumps(finite(line), allow_nan=False).encode() + b"\n")
 
     def note_clients(self, table: pa.RecordBatch) -> None:
         """A round's lines of the clients' table."""
         assert self._clients is not None
-        self._clients.append(table.serialize().to_pybytes())
+        with writing(self.path):
+            self._clients.append(table.serialize().to_pybytes())
 
     def save(self, checkpoint: Checkpoint) -> None:
         """Everything up to this round is safe after this."""
+        with writing(self.path):
+            self._save(checkpoint)
+
+    def _save(self, checkpoint: Checkpoint) -> None:
         assert self._events is not None
         assert self._clients is not None
         self._events.sync()
@@ -175,6 +191,10 @@ class RunFolder:
 
     def finish(self, result: Mapping[str, object], models: Assignment) -> None:
         """The verdict and the models; the run is finished after this."""
+        with writing(self.path):
+            self._finish(result, models)
+
+    def _finish(self, result: Mapping[str, object], models: Assignment) -> None:
         assert self._clients is not None
         assert self._events is not None
         self._events.sync()
@@ -208,6 +228,10 @@ class RunFolder:
 
         With `repair`, a damaged checkpoint is passed over for the one before it.
         """
+        with writing(self.path):
+            return self._latest(repair)
+
+    def _latest(self, repair: bool) -> Checkpoint | None:
         for leftover in (self.path / "checkpoint").glob(".round-*.new"):
             shutil.rmtree(leftover, ignore_errors=True)
         found = self._checkpoints()

@@ -69,7 +69,9 @@ def start(
     """Run an experiment in a new folder: `out`, or one with a name of its own below `runs/`."""
     held = experiment.federation() if federation is None else federation
     net = the_net(experiment, held, own_net)
-    net.check(held[held.clients[0]].train.inputs[:1], held.classes)  # before there is a folder
+    some = held[held.clients[0]].train.inputs
+    net.check(some[:1], held.classes)  # before there is a folder
+    net.check(some[: shortest_batch(held, experiment.local.batch)], held.classes, training=True)
     state_class(experiment.method)
     path = out or Path("runs") / new_name(experiment.method_name, experiment.source)
     known = {**environment(), "seed": experiment.run.seed, "data_sha256": held.fingerprint, "parameters": net.size}
@@ -106,14 +108,19 @@ def resume(
             )
         net = the_net(experiment, held, own_net)
         if folder.finished:
-            return Run(path, folder.result(), net)
+            return Run(path.absolute(), folder.result(), net)
         try:
             reached = folder.latest(repair=repair)
-        except OSError as wrong:
-            reason = Stopped("the run could not be written", where=str(path), got=wrong.strerror or str(wrong))
-            raise can_go_on(reason, experiment, path) from None
+        except Stopped as wrong:
+            raise can_go_on(wrong, experiment, path) from None
         folder.note("resume", round=reached.round if reached else 0, repaired=repair)
         return played(experiment, held, net, folder, reached, watch)
+
+
+def shortest_batch(held: Federation, batch: int) -> int:
+    """The smallest number of examples that a step of training will have: the last of an epoch may be short."""
+    sizes = [len(data.train) for data in held.data.values()]
+    return min(size % batch or min(size, batch) for size in sizes)
 
 
 def again(path: Path) -> Experiment:
@@ -165,10 +172,7 @@ def played(
         raise can_go_on(wrong, experiment, folder.path) from None
     except KeyboardInterrupt:
         raise can_go_on(Stopped("interrupted", where=str(folder.path)), experiment, folder.path) from None
-    except OSError as wrong:
-        reason = Stopped("the run could not be written", where=str(folder.path), got=wrong.strerror or str(wrong))
-        raise can_go_on(reason, experiment, folder.path) from None
-    return Run(folder.path, result, net)
+    return Run(folder.path.absolute(), result, net)
 
 
 def can_go_on(wrong: FedcladeError, experiment: Experiment, path: Path) -> Stopped:
