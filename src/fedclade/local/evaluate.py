@@ -7,7 +7,6 @@ from torch.nn.functional import cross_entropy
 
 from fedclade.data import Part
 from fedclade.local.workbench import Workbench
-from fedclade.nets.net import seeded
 from fedclade.nouns import Row, Rows
 
 BATCH = 1000  # examples in one forward pass
@@ -20,7 +19,7 @@ def score(bench: Workbench, row: Row, part: Part) -> tuple[int, float]:
     inputs, labels = torch.from_numpy(part.inputs), torch.from_numpy(part.labels)
     correct, loss = 0, 0.0
     # A seed, since a module may draw numbers here too (a dropout that does not ask whether it is trained).
-    with seeded(0), torch.inference_mode():
+    with bench.net.seeded(0), torch.inference_mode():
         for some, wanted in zip(torch.split(inputs, BATCH), torch.split(labels, BATCH), strict=True):
             logits = bench.module(some)
             correct += int((logits.argmax(dim=1) == wanted).sum())

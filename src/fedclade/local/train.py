@@ -5,7 +5,6 @@ from torch.nn.functional import cross_entropy
 
 from fedclade.data import Part
 from fedclade.local.workbench import Workbench
-from fedclade.nets.net import seeded
 from fedclade.nouns import ClientId, Round, Row
 
 
@@ -20,7 +19,7 @@ def train(bench: Workbench, start: Row, part: Part, now: Round, client: ClientId
     velocity = torch.zeros_like(weights)
     order = now.generator("batches", client)
     total = 0.0
-    with seeded(int(now.generator("dropout", client).integers(2**62))):
+    with bench.net.seeded(int(now.generator("dropout", client).integers(2**62))):
         for _ in range(how.epochs):
             total = 0.0
             shuffled = torch.from_numpy(order.permutation(len(part)))

@@ -38,6 +38,8 @@ class Net:
 
     name: str
     make: Make
+    own: bool = True
+    """Whether it is the user's own, of which nothing is known."""
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
@@ -82,9 +84,30 @@ class Net:
         """How many of them, from the first, are trained."""
         return max(piece.stop for piece in self.pieces if piece.trained)
 
+    @contextmanager
+    def seeded(self, seed: int) -> Iterator[None]:
+        """Inside, what the module draws follows this seed; afterwards every generator is as it was.
+
+        The generators themselves are set, and not by torch.manual_seed, which looks for graphics cards at every call. A
+        user's module may draw from numpy's and Python's own generators too; ours do not, and need not pay for it.
+        """
+        before = torch.default_generator.get_state()
+        others = (np.random.get_state(), random.getstate()) if self.own else None  # noqa: NPY002
+        torch.default_generator.manual_seed(seed)
+        if self.own:
+            np.random.seed(seed % 2**32)  # noqa: NPY002
+            random.seed(seed)
+        try:
+            yield
+        finally:
+            torch.default_generator.set_state(before)
+            if others is not None:
+                np.random.set_state(others[0])  # noqa: NPY002
+                random.setstate(others[1])
+
     def fresh(self, torch_seed: int) -> nn.Module:
         """A module with initial weights from this seed; torch's own generator is left as it was."""
-        with seeded(torch_seed):
+        with self.seeded(torch_seed):
             module = self.make()
         if not isinstance(module, nn.Module):
             raise InputError(
@@ -101,7 +124,7 @@ class Net:
         """An error unless the module reads such inputs, as many at once, and has an output for each class."""
         module = self.module(self.first(0)).train(training)
         try:
-            with torch.no_grad(), seeded(0):
+            with torch.no_grad(), self.seeded(0):
                 shape = tuple(module(torch.from_numpy(np.array(inputs))).shape)
         except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as wrong:
             raise InputError(
@@ -133,21 +156,6 @@ class Net:
             for piece, (_, tensor, _) in zip(self.pieces, tensors(module), strict=True):
                 tensor.copy_(source[piece.start : piece.stop].view(piece.shape))
         return module.eval()
-
-
-@contextmanager
-def seeded(seed: int) -> Iterator[None]:
-    """Inside, torch's, numpy's and Python's own generators follow this seed; afterwards they are as they were."""
-    numpys, pythons = np.random.get_state(), random.getstate()  # noqa: NPY002  # a user's module may draw from it
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        np.random.seed(seed % 2**32)  # noqa: NPY002
-        random.seed(seed)
-        try:
-            yield
-        finally:
-            np.random.set_state(numpys)  # noqa: NPY002
-            random.setstate(pythons)
 
 
 def tensors(module: nn.Module) -> list[tuple[str, Tensor, bool]]:

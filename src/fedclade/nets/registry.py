@@ -46,4 +46,4 @@ def net_for(
             )
         return Net(getattr(net, "__name__", type(net).__name__), net)
     architecture = made_from(architecture_named(net), settings or {}, where="net")
-    return Net(net, lambda: architecture.build(inputs, classes))
+    return Net(net, lambda: architecture.build(inputs, classes), own=False)
