@@ -14,7 +14,7 @@ from fedclade.nouns.settings import made_from, names_of, plain, unknown
 from fedclade.report.comparison import Line, compared
 from fedclade.report.html import write_report
 from fedclade.runs import run as runs
-from fedclade.runs.experiment import OWN, EngineSettings, Experiment, RunSettings
+from fedclade.runs.experiment import PYTHON, EngineSettings, Experiment, RunSettings
 from fedclade.runs.folder import new_name
 from fedclade.runs.run import Run
 
@@ -98,7 +98,7 @@ def compare(
     """Train every method with `seeds` seeds, from `seed` on, on the same federation."""
     if seeds < 1 or not methods:
         raise InputError("there is nothing to compare", got=f"{len(methods)} methods, {seeds} seeds", need="1 or more")
-    folder = Path("runs") / new_name("compare", OWN) if out is None else Path(out)
+    folder = Path("runs") / new_name("compare", PYTHON) if out is None else Path(out)
     plans = [planned(federation, method, net, net_settings, settings) for method in methods]  # all, before any work
     made: list[Run] = []
     for seed in range(plans[0].run.seed, plans[0].run.seed + seeds):
@@ -139,10 +139,10 @@ def planned(
     assert isinstance(local, LocalTraining)
     assert isinstance(engine, EngineSettings)
     return Experiment(
-        data={"source": OWN, "world": federation.name, "clients": len(federation)},
+        data={"source": PYTHON, "world": federation.name, "clients": len(federation)},
         net={"name": net, **plain(made_from(architecture_named(net), net_settings or {}, where="net"))}
         if isinstance(net, str)
-        else {"name": OWN},
+        else {"name": PYTHON},
         local=local,
         method=method,
         run=run,

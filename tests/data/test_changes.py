@@ -1,11 +1,13 @@
 """Worlds that change: drift and newcomers, over any world."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from fedclade.data import Federation, build
+from fedclade.data.federation import Change
 from fedclade.data.recipe import read_recipe
 from fedclade.nouns import ClientId, InputError
 
@@ -64,6 +66,47 @@ def test_images_that_are_turned() -> None:
     assert truth is not None
     label = truth.labels
     assert all((label[one] == label[two]) <= ((one in moved) == (two in moved)) for one in label for two in label)
+
+
+def test_turned_clients_join_the_group_that_is_turned_as_they_are() -> None:
+    """Over `rotation`: a turned client of group 0 sees what group 1 sees, and is one of it."""
+    federation = build(
+        source="digits", world="rotation", clients=40, groups=4, drift={"round": 3, "share": 0.5, "kind": "rotate"}
+    )
+    truth = federation.truth_at(3)
+    assert truth is not None
+    turns = [{federation.held(client, 3).train.quarter_turns for client in group} for group in truth.members]
+    assert sorted(map(sorted, turns)) == [[0], [1], [2], [3]]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_nobody_meets_a_new_group_before_it_comes(seed: int) -> None:
+    federation = build(
+        source="digits",
+        world="classes",
+        clients=20,
+        groups=4,
+        seed=seed,
+        drift={"round": 3, "share": 0.3},
+        newcomers={"rounds": (8,), "origin": "new"},
+    )
+    late = next(client for client in federation.clients if federation.joins.get(client) == 8)
+    new = set(federation[late].train.labels)
+    assert set(federation.changes[0].data) <= set(federation.present(3))
+    assert not any(new & set(federation.held(client, 5).train.labels) for client in federation.present(5))
+
+
+def test_a_change_is_checked_where_it_is_made(steady: Federation) -> None:
+    held = steady["client-00"]
+    empty = replace(held, train=replace(held.train, index=held.train.index[:0]))
+    for wrong, said in (
+        ((Change(3, {"client-00": empty}, None),), "has no training examples"),
+        ((Change(3, {"nobody": held}, None),), "is not known"),
+        ((Change(3, {}, None), Change(2, {}, None)), "changes are out of order"),
+        ((Change(0, {}, None),), "changes are out of order"),
+    ):
+        with pytest.raises(InputError, match=said):
+            replace(steady, changes=wrong)
 
 
 def test_classes_that_are_gained() -> None:

@@ -25,8 +25,10 @@ def test_a_table_is_read_from_where_the_command_runs(tmp_path: Path, monkeypatch
 def test_a_folder_brings_its_clients(tmp_path: Path) -> None:
     for name in "ab":
         np.savez(tmp_path / f"{name}.npz", x=np.ones((5, 2)), y=[0, 1, 0, 1, 0])
-    own = OwnData(path=str(tmp_path), client="not asked for")
+    own = OwnData(path=str(tmp_path))
     assert own.federation(1).fingerprint == from_folder(tmp_path, seed=1).fingerprint
+    with pytest.raises(InputError, match="a folder has no client column"):
+        OwnData(path=str(tmp_path), client="site").federation(1)
 
 
 def test_a_table_without_a_client_column_is_refused(tmp_path: Path) -> None:

@@ -282,7 +282,7 @@ def test_a_skew_inside_groups_makes_clients_one_sided() -> None:
     """With a small alpha a client's largest class is most of what it has; without a skew about a tenth."""
     for world in ("rotation", "label-permutation", "label-swap", "dirichlet"):
         narrow = {"alpha": 0.05} if world == "dirichlet" else {"skew": 0.05}
-        federation = spread(world, {"clients": 10, **narrow})
+        federation = spread(world, {"clients": 40, **narrow})
         largest = [
             max(Counter(federation[client].train.labels.tolist()).values()) / len(federation[client].train)
             for client in federation.clients
@@ -290,6 +290,14 @@ def test_a_skew_inside_groups_makes_clients_one_sided() -> None:
         assert np.mean(largest) > 0.4, world
     even = spread("rotation", {"clients": 10})
     assert all(max(Counter(even[client].train.labels.tolist()).values()) < 30 for client in even.clients)  # of 96
+
+
+def test_a_skew_does_not_tell_the_groups() -> None:
+    """Every group has the same mix of the classes, however one-sided its clients are: a tenth of each, give or take."""
+    federation = spread("rotation", {"clients": 20, "groups": 4, "skew": 0.05})
+    for group in together(federation):
+        counts = Counter(n % CLASSES for client in group for part in parts(federation, client) for n in which(part))
+        assert all(15 <= counts[label] <= 46 for label in range(CLASSES))  # 30 expected, deviation about 5
 
 
 def test_quantity_follows_its_power() -> None:

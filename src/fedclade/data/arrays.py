@@ -21,10 +21,10 @@ def from_arrays(
     Inputs are (examples, ...) numbers of one shape everywhere; bytes (uint8) become 0 to 1, other numbers stay as they
     are. Labels are whole numbers from 0; a client may have one class only, the federation may not.
     """
-    if not 0 < test < 1:
+    if not isinstance(test, int | float) or not 0 < test < 1:
         raise InputError("the test share is not usable", where=name, got=str(test), need="over 0 and under 1")
-    if seed < 0:
-        raise InputError("the seed is negative", where=name, got=str(seed), need="0 or more")
+    if not hasattr(seed, "__index__") or seed < 0:
+        raise InputError("the seed is not usable", where=name, got=repr(seed), need="a whole number, 0 or more")
     data: dict[ClientId, ClientData] = {}
     forms: dict[str, ClientId] = {}
     shapes: dict[tuple[int, ...], ClientId] = {}
@@ -33,7 +33,7 @@ def from_arrays(
         where = f'{name}, client "{client}"'
         try:
             inputs, labels = (np.asarray(part) for part in arrays[client])
-        except ValueError as wrong:
+        except (ValueError, TypeError) as wrong:
             raise InputError(
                 "a client's data are not arrays",
                 where=where,
@@ -64,12 +64,14 @@ def from_arrays(
             )
         if labels.max() >= MOST_CLASSES:
             raise InputError("a label is too large", where=where, got=str(labels.max()), need=f"under {MOST_CLASSES}")
-        if np.isfinite(inputs).all() and np.abs(inputs.astype(np.float64)).max() > np.finfo(np.float32).max:
-            raise InputError("inputs are too large", where=where, got=str(np.abs(inputs).max()), need="float32's range")
+        if inputs.dtype.kind == "f" and inputs.dtype.itemsize > 4 and np.isfinite(inputs).all():
+            largest = max(-inputs.min(), inputs.max())
+            if largest > np.finfo(np.float32).max:
+                raise InputError("inputs are too large", where=where, got=str(largest), need="float32's range")
         forms.setdefault("bytes" if inputs.dtype == np.uint8 else "other numbers", client)
-        kept = inputs if inputs.dtype == np.uint8 else inputs.astype(np.float32)
+        kept = inputs.copy() if inputs.dtype == np.uint8 else inputs.astype(np.float32)  # the user's own may change
         try:
-            pool = Pool(kept.copy(), labels.astype(np.int64))
+            pool = Pool(kept, labels.astype(np.int64))
         except InputError as wrong:
             raise InputError(
                 wrong.what, where=f"{where}, {wrong.where}", got=wrong.got, need=wrong.need, do=wrong.do

@@ -54,8 +54,10 @@ class Federation:
             raise InputError(
                 "clients' inputs differ in shape", where=self.name, got=str(sorted(shapes)), need="one shape"
             )
-        for client in ids:
-            for use, part in (("training", self.data[client].train), ("test", self.data[client].test)):
+        for client, held in (
+            (client, held) for data in self.stages().values() for client, held in sorted(data.items())
+        ):
+            for use, part in (("training", held.train), ("test", held.test)):
                 if len(part) == 0:
                     raise InputError(
                         f'client "{client}" has no {use} examples',
@@ -75,6 +77,15 @@ class Federation:
         if not self.present(0):
             raise InputError("nobody is there at the start", where=self.name, need="a client that joins at round 0")
         object.__setattr__(self, "data", {client: self.data[client] for client in ids})
+
+    def stages(self) -> dict[int, Mapping[ClientId, ClientData]]:
+        """What is given out in which round: everything at the start, then what changes."""
+        rounds = [change.round for change in self.changes]
+        if rounds != sorted(set(rounds)) or (rounds and rounds[0] < 1):
+            raise InputError(
+                "changes are out of order", where=self.name, got=str(rounds), need="rounds from 1 on, rising"
+            )
+        return {0: self.data, **{change.round: change.data for change in self.changes}}
 
     @property
     def clients(self) -> tuple[ClientId, ...]:
@@ -133,9 +144,9 @@ class Federation:
         """SHA-256 over every client's examples: a resumed run must find the data that it started with."""
         whole = hashlib.sha256(f"{self.classes}\n".encode())
         pools: dict[int, bytes] = {}
-        stages = [(0, self.data), *((change.round, change.data) for change in self.changes)]
-        whole.update(json.dumps([sorted(self.joins.items()), [number for number, _ in stages]]).encode())
-        for client, held in ((client, data[client]) for _, data in stages for client in sorted(data)):
+        stages = self.stages()
+        whole.update(json.dumps([sorted(self.joins.items()), list(stages)]).encode())
+        for client, held in ((client, data[client]) for data in stages.values() for client in sorted(data)):
             for part in (held.train, held.test):
                 if id(part.pool) not in pools:
                     content = hashlib.sha256(f"{part.pool.inputs.dtype} {part.pool.inputs.shape}".encode())

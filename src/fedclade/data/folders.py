@@ -13,7 +13,7 @@ from fedclade.data.columns import feature_names, features, named
 from fedclade.data.federation import Federation
 from fedclade.data.files.images import FORMATS, read_head, read_pixels
 from fedclade.data.files.npz import read_npz
-from fedclade.data.files.opening import check_size
+from fedclade.data.files.opening import check_unpacked
 from fedclade.data.labels import Named, numbered
 from fedclade.data.tables import TABLES, read_table
 from fedclade.nouns import ClientId, InputError
@@ -76,7 +76,8 @@ def from_images(root: Path, folders: Sequence[Path]) -> Found:
                 do="resize them",
             )
     size, grey = heads[0].size, all(head.grey for head in heads)
-    check_size(root, len(paths) * size[0] * size[1] * (1 if grey else 3))
+    pixels = len(paths) * size[0] * size[1] * (1 if grey else 3)
+    check_unpacked(root, pixels, sum(path.stat().st_size for path in paths))
     return {
         client: (np.stack([read_pixels(path, size, grey=grey) for _, path in images]), coded(images))
         for client, images in found.items()

@@ -36,6 +36,13 @@ class OwnData:
                 do=f"paths start from {Path.cwd()}",
             )
         if os.path.isdir(self.path):
+            if self.client:
+                raise InputError(
+                    "a folder has no client column",
+                    where="data.client",
+                    got=repr(self.client),
+                    need="none: every entry of the folder is a client",
+                )
             return from_folder(self.path, test=self.test, seed=seed, label=self.label)
         if not self.client:
             raise InputError(

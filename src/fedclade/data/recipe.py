@@ -50,7 +50,7 @@ class Over(Protocol):
         ...
 
 
-OVER: dict[str, type[Over]] = {"drift": Drift, "newcomers": Newcomers}
+OVER: dict[str, type[Over]] = {"newcomers": Newcomers, "drift": Drift}  # drift knows who is there
 
 
 @dataclass(frozen=True)

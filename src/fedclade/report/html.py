@@ -8,7 +8,7 @@ from fedclade.nouns import InputError
 from fedclade.report.comparison import HEADINGS, as_text, compared, harmed_clients
 from fedclade.report.figures import accuracy_curves, client_strips, colours
 from fedclade.runs.durable import write_file
-from fedclade.runs.experiment import OWN
+from fedclade.runs.experiment import PYTHON
 from fedclade.runs.folder import RunFolder
 
 
@@ -47,7 +47,7 @@ def write_report(folders: Sequence[RunFolder], path: Path) -> Path:
                 "result": folder.result(),
                 "environment": folder.environment(),
                 "experiment": folder.asked(),
-                "from_python": f'"{OWN}"' in folder.asked(),
+                "from_python": f'"{PYTHON}"' in folder.asked(),
                 "harmed": hurt,
                 "problems": problems(folder),
             }

@@ -43,7 +43,7 @@ class EngineSettings:
 
 DEFAULT_NAMES = {"net": "mlp", "method": "fedavg", "engine": "simulated"}
 SECTIONS = ("data", "net", "local", "method", "run", "engine")
-OWN = "python"  # the source, or the net, was given as a Python object and cannot be read from the file
+PYTHON = "python"  # the source, or the net, was given as a Python object and cannot be read from the file
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Experiment:
 
     def federation(self) -> Federation:
         """The clients with their examples."""
-        if self.source == OWN:
+        if self.source == PYTHON:
             raise InputError(
                 "the data are a Python object",
                 where="data.source",
@@ -162,11 +162,11 @@ def experiment_from(tables: Mapping[str, object], where: str = "the experiment")
             raise InputError(f"{name} is not a section", where=where, got=repr(table), need=f"[{name}]")
     data, net, local, method, run, engine = (section(tables, name) for name in SECTIONS)
     plan = made_from(RunSettings, run, where="run")
-    if data.get("source") != OWN:
+    if data.get("source") != PYTHON:
         recipe = read_recipe(data)
         recipe.check_rounds(plan.rounds)
         data = recipe.table()
-    if net.get("name") != OWN:
+    if net.get("name") != PYTHON:
         from fedclade.nets.registry import architecture_named  # 2 s: only where a net is asked for
 
         name = text({"name": DEFAULT_NAMES["net"], **net}, "name", "net")

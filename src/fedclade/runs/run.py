@@ -9,7 +9,7 @@ from fedclade.fleet.simulated import SimulatedFleet
 from fedclade.nets import Module, Net, net_for
 from fedclade.nouns import ClientId, Damaged, FedcladeError, Groups, InputError, Stopped
 from fedclade.runs.environment import environment
-from fedclade.runs.experiment import OWN, Experiment, read_experiment, rest
+from fedclade.runs.experiment import PYTHON, Experiment, read_experiment, rest
 from fedclade.runs.folder import Checkpoint, RunFolder, new_name
 from fedclade.runs.loop import Judge, Progress, Watch, play, state_class
 
@@ -138,7 +138,7 @@ def again(path: Path) -> Experiment:
 def the_net(experiment: Experiment, held: Federation, own_net: OwnNet | None) -> Net:
     """The net of an experiment, by name or given in Python."""
     name = str(experiment.net["name"])
-    if name == OWN and own_net is None:
+    if name == PYTHON and own_net is None:
         raise InputError(
             "this run's net was given in Python",
             where="net.name",
@@ -180,7 +180,7 @@ def can_go_on(wrong: FedcladeError, experiment: Experiment, path: Path) -> Stopp
     given = [
         f"{what}=..."
         for what, name in (("federation", experiment.source), ("net", experiment.net["name"]))
-        if name == OWN
+        if name == PYTHON
     ]
     way = f'in Python: fedclade.resume("{path}", {", ".join(given)})' if given else f"fedclade resume {path}"
     return Stopped(wrong.what, where=wrong.where, got=wrong.got, need=wrong.need, do=way)

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 
 from fedclade.data.columns import is_text
 from fedclade.data.files.csv import MOST_COLUMNS
-from fedclade.data.files.opening import check_size, check_unpacked, kind_of, not_a, opened
+from fedclade.data.files.opening import check_unpacked, kind_of, not_a, opened
 from fedclade.nouns import InputError
 
 
@@ -21,8 +21,8 @@ def read_parquet(path: Path) -> pa.Table:
         try:
             known = pq.ParquetFile(file)
             facts = known.metadata
-            check_unpacked(path, sum(facts.row_group(n).total_byte_size for n in range(facts.num_row_groups)), size)
-            check_size(path, 8 * facts.num_rows * facts.num_columns)
+            encoded = sum(facts.row_group(n).total_byte_size for n in range(facts.num_row_groups))
+            check_unpacked(path, max(encoded, 8 * facts.num_rows * facts.num_columns), size)
             if facts.num_columns > MOST_COLUMNS:
                 raise InputError(
                     "there are too many columns",

@@ -12,7 +12,7 @@ from pydantic import Field
 from fedclade.data.examples import Index, Source
 from fedclade.data.federation import Federation
 from fedclade.data.shares import dealt, named
-from fedclade.data.worlds.spread import Clients, assembled
+from fedclade.data.worlds.spread import Clients, assembled, check_enough
 from fedclade.nouns import ClientId, Groups, generator, settings
 
 
@@ -20,10 +20,11 @@ from fedclade.nouns import ClientId, Groups, generator, settings
 class Congruent(Clients):
     """Other classes for each half of the clients, one model for all (CFL, figure 8); one group."""
 
-    clients: Annotated[int, Field(ge=2)] = 2
+    clients: Annotated[int, Field(ge=2, le=10**6)] = 2
 
     def spread(self, source: Source, seed: int) -> Federation:
         """Every example goes to one client of the half that its class belongs to."""
+        check_enough(len(source.train.labels), self.clients)
         ids = named(self.clients)
         halves = {client: number % 2 for number, client in enumerate(ids)}
         shares: dict[ClientId, Index] = {}

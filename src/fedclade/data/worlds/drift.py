@@ -31,10 +31,12 @@ class Drift:
         return self.round
 
     def over(self, federation: Federation, seed: int) -> Federation:
-        """The same federation, with the change in it."""
-        order = generator(seed, "drift", "who").permutation(sorted(federation.clients)).tolist()
+        """The same federation, with the change in it. Only who is there by then can change."""
+        order = generator(seed, "drift", "who").permutation(federation.present(self.round)).tolist()
         wanted = max(1, round(self.share * len(order)))
-        return {"group": exchanged, "rotate": turned, "gain": gaining}[self.kind](federation, order, wanted, self.round)
+        if self.kind == "gain":
+            return gaining(federation, order, wanted, self.round, seed)
+        return (exchanged if self.kind == "group" else turned)(federation, order, wanted, self.round)
 
 
 def exchanged(federation: Federation, order: list[ClientId], wanted: int, number: int) -> Federation:
@@ -57,7 +59,11 @@ def exchanged(federation: Federation, order: list[ClientId], wanted: int, number
 
 
 def turned(federation: Federation, order: list[ClientId], wanted: int, number: int) -> Federation:
-    """These clients' images are turned by a quarter; those of one group that turn are a group of their own."""
+    """These clients' images are turned by a quarter.
+
+    Those of one group that turn are a group of their own; unless groups are told apart by their turns, as in the world
+    `rotation`: there they join the group that is turned as they are now.
+    """
     if len(federation.shape) < 2 or federation.shape[-1] != federation.shape[-2]:
         raise InputError(
             "only square images can be turned",
@@ -75,20 +81,26 @@ def turned(federation: Federation, order: list[ClientId], wanted: int, number: i
     }
     truth = None
     if federation.truth is not None:
+        turns = {client: federation[client].train.quarter_turns for client in federation.clients}
+        of_groups = [{turns[client] for client in members} for members in federation.truth.members]
+        told_by_turns = len(of_groups) == len(set().union(*of_groups)) > 1
         truth = Groups.from_labels(
-            {client: (group, client in chosen) for client, group in federation.truth.labels.items()}
+            {
+                client: (0 if told_by_turns else group, (turns[client] + (client in chosen)) % 4)
+                for client, group in federation.truth.labels.items()
+            }
         )
     return with_change(federation, Change(number, data, truth))
 
 
-def gaining(federation: Federation, order: list[ClientId], wanted: int, number: int) -> Federation:
+def gaining(federation: Federation, order: list[ClientId], wanted: int, number: int, seed: int) -> Federation:
     """Until the change these clients lack half of their classes; from then on they have all."""
     before: dict[ClientId, ClientData] = {}
     for client in order:
         held = federation[client]
         both = np.intersect1d(held.train.labels, held.test.labels)  # classes that can be learned and tested
         if len(before) < wanted and len(both) >= 2:
-            kept = both[: len(both) // 2]
+            kept = generator(seed, "drift", "kept", client).permutation(both)[: len(both) // 2]
             before[client] = ClientData(of_classes(held.train, kept), of_classes(held.test, kept))
     if not before:
         raise InputError(

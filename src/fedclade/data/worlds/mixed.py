@@ -6,7 +6,7 @@ import numpy as np
 from pydantic import Field
 
 from fedclade.data.examples import Index, Source
-from fedclade.data.shares import dealt, named, planted, skewed
+from fedclade.data.shares import apportioned, cut, dealt, named, planted, skewed
 from fedclade.data.worlds.spread import GroupedClients, check_enough
 from fedclade.nouns import ClientId, generator
 
@@ -23,5 +23,13 @@ def dealt_in_groups(
     ids = named(asked.clients)
     home = planted(ids, asked.groups, asked.group_sizes, generator(seed, world, "groups"))
     rng = generator(seed, world, "deal")
-    shares = skewed(source.train.labels, len(ids), skew, rng) if skew else dealt(np.arange(total), len(ids), rng)
-    return dict(zip(ids, shares, strict=True)), home
+    if not skew:
+        return dict(zip(ids, dealt(np.arange(total), len(ids), rng), strict=True)), home
+    # Each group first gets an even part of everything, so that the skew is inside the groups and does not tell them.
+    members = [[client for client in ids if home[client] == group] for group in range(asked.groups)]
+    parts = cut(np.arange(total), apportioned(total, [len(each) for each in members]), rng)
+    shares: dict[ClientId, Index] = {}
+    for mine, part in zip(members, parts, strict=True):
+        inside = skewed(source.train.labels[part], len(mine), skew, rng)
+        shares.update((client, part[some]) for client, some in zip(mine, inside, strict=True))
+    return {client: shares[client] for client in ids}, home

@@ -5,7 +5,7 @@ import numpy as np
 from fedclade.data.examples import Index, Source
 from fedclade.data.federation import Federation
 from fedclade.data.shares import dealt, named, planted
-from fedclade.data.worlds.spread import Clients, Count, assembled
+from fedclade.data.worlds.spread import Clients, Count, assembled, check_enough
 from fedclade.nouns import ClientId, InputError, generator, settings
 
 
@@ -25,6 +25,7 @@ class Topics(Clients):
                 got=str(self.clients),
                 need=f"at least {source.classes}",
             )
+        check_enough(len(source.train.labels), self.clients)
         ids = named(self.clients)
         home = planted(ids, source.classes, self.group_sizes, generator(seed, "topics", "groups"))
         shares: dict[ClientId, Index] = {}

@@ -18,7 +18,7 @@ from fedclade.nouns import InputError, generator, settings
 class Writers:
     """Every client is one writer (FLT, scenario 3); natural, no planted groups."""
 
-    clients: Annotated[int, Field(ge=1)] = 200
+    clients: Annotated[int, Field(ge=1, le=10**6)] = 200
 
     def spread(self, source: Source, seed: int) -> Federation:
         """So many writers, drawn from those with training and test examples; each keeps all that it wrote."""
