@@ -131,8 +131,9 @@ def test_any_kind_of_table_will_do() -> None:
 
 
 def test_a_pandas_frame_is_a_table_without_its_index() -> None:
-    pandas = pytest.importorskip("pandas")
-    made = pandas.DataFrame(GOOD, index=[f"row {number}" for number in range(10)])
+    import pandas as pd
+
+    made = pd.DataFrame(GOOD, index=[f"row {number}" for number in range(10)])
     made["fault"] = made["fault"].astype("category")
     assert from_frame(made, client="site", label="fault").fingerprint == frame().fingerprint
 

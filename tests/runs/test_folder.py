@@ -14,7 +14,8 @@ import pyarrow as pa
 import pytest
 
 from fedclade.nouns import Assignment, Damaged, InputError, Stopped
-from fedclade.runs.folder import CLIENTS, Checkpoint, RunFolder
+from fedclade.runs.client_table import CLIENTS
+from fedclade.runs.folder import Checkpoint, RunFolder
 
 STATES = [np.arange(6, dtype=np.float32) + number for number in range(4)]
 

@@ -184,7 +184,7 @@ def rebuilt(folder: RunFolder) -> bytes:
     """The clients' log as it was while the run was going on."""
     import pyarrow as pa
 
-    from fedclade.runs.folder import CLIENTS
+    from fedclade.runs.client_table import CLIENTS
 
     table = folder.clients()
     (folder.path / "clients.parquet").unlink()

@@ -33,24 +33,13 @@ import safetensors.numpy
 
 from fedclade.nouns import Assignment, Damaged, InputError, Stopped
 from fedclade.runs import lock
+from fedclade.runs.client_table import CLIENTS, whole_batches
 from fedclade.runs.codec import Arrays
 from fedclade.runs.durable import Log, digest, whole_lines, write_file, write_folder
 from fedclade.runs.manifest import sealed, unsealed, verified
 
 FORMAT = 1  # of checkpoints; a newer one is refused
 KEPT = 2  # checkpoints
-
-CLIENTS = pa.schema(
-    [
-        ("round", pa.int32()),
-        ("client", pa.string()),
-        ("accuracy", pa.float64()),
-        ("loss", pa.float64()),
-        ("group", pa.int32()),
-        ("bytes", pa.int64()),
-        ("took_part", pa.bool_()),
-    ]
-)
 
 BEFORE = {lock.NAME, "environment.json", ".environment.json.new", ".experiment.toml.new"}  # not yet a run
 
@@ -385,20 +374,6 @@ def free(path: Path) -> bool:
 def is_run(path: Path) -> bool:
     """Whether a folder is one of a run: fedclade writes both files, a user's own experiment stands alone."""
     return (path / "experiment.toml").is_file() and (path / "environment.json").is_file()
-
-
-def whole_batches(log: Path | bytes) -> list[pa.RecordBatch]:
-    """The batches of a clients' log up to where it ends or cannot be read: the end may be being written right now."""
-    content = log if isinstance(log, bytes) else log.read_bytes() if log.exists() else b""
-    batches: list[pa.RecordBatch] = []
-    try:
-        with pa.ipc.open_stream(content) as stream:
-            for batch in stream:
-                batch.validate(full=True)
-                batches.append(batch)
-    except (pa.ArrowException, OSError):
-        pass
-    return batches
 
 
 def new_name(method: str, source: str) -> str:

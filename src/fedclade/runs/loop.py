@@ -14,9 +14,10 @@ import pyarrow as pa
 from fedclade.fleet.protocol import Fleet, Scores
 from fedclade.methods import AnyMethod, First
 from fedclade.nouns import Assignment, ClientId, Damaged, Groups, InputError, LocalTraining, Round, Stopped
+from fedclade.runs.client_table import CLIENTS
 from fedclade.runs.codec import pack, unpack
 from fedclade.runs.experiment import RunSettings
-from fedclade.runs.folder import CLIENTS, Checkpoint, RunFolder
+from fedclade.runs.folder import Checkpoint, RunFolder
 from fedclade.runs.ledger import Counted, Ledger
 from fedclade.runs.metrics import by_group, rand_index, summary
 
