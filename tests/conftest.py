@@ -1,8 +1,13 @@
 """What many tests share: small federations of real digits."""
 
 import pytest
+from hypothesis import settings
 
 from fedclade.data import Federation, build
+
+# The machine is shared: how long one example takes says nothing about the code.
+settings.register_profile("fedclade", deadline=None)
+settings.load_profile("fedclade")
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,7 @@
 
 Group g has the classes 2g, 2g + 1 and 2g + 2 of a random order, the last one closing the ring. No image is with two
 clients: a shared class gives one half of its examples to each side. The authors' sampler gives both sides the same
-images; `shared = "same"` does that.
+images; `shared = "same"` does that, and with own test shares a client is then tested on images that others learn from.
 """
 
 from typing import Literal
