@@ -13,6 +13,7 @@ from fedclade.nouns import InputError, LocalTraining
 from fedclade.nouns.settings import made_from, names_of, plain, unknown
 from fedclade.report.comparison import Line, compared
 from fedclade.report.html import write_report
+from fedclade.runs import compare as comparing
 from fedclade.runs import run as runs
 from fedclade.runs.experiment import PYTHON, EngineSettings, Experiment, RunSettings
 from fedclade.runs.folder import new_name
@@ -95,17 +96,20 @@ def compare(
     out: str | Path | None = None,
     **settings: Unpack[Settings],
 ) -> Comparison:
-    """Train every method with `seeds` seeds, from `seed` on, on the same federation."""
+    """Train every method with `seeds` seeds, from `seed` on, on the same federation.
+
+    Called again with the same `out` it goes on where it was stopped; own methods must be registered for that.
+    """
     if seeds < 1 or not methods:
         raise InputError("there is nothing to compare", got=f"{len(methods)} methods, {seeds} seeds", need="1 or more")
     folder = Path("runs") / new_name("compare", PYTHON) if out is None else Path(out)
-    plans = [planned(federation, method, net, net_settings, settings) for method in methods]  # all, before any work
-    made: list[Run] = []
-    for seed in range(plans[0].run.seed, plans[0].run.seed + seeds):
-        for number, plan in enumerate(plans):
-            place = folder / f"{plan.method_name}-{number}-seed{seed}"
-            made.append(runs.start(plan.with_seed(seed), out=place, federation=federation, own_net=own(net)))
-    return Comparison(tuple(made))
+    all_of = [planned(federation, method, net, net_settings, settings) for method in methods]
+    plans = {
+        folder / f"{plan.method_name}-{number}-seed{seed}": plan.with_seed(seed)
+        for seed in range(all_of[0].run.seed, all_of[0].run.seed + seeds)
+        for number, plan in enumerate(all_of)
+    }
+    return Comparison(comparing.compare(plans, federation=federation, own_net=own(net)))
 
 
 def planned(

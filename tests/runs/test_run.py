@@ -299,6 +299,8 @@ def test_compare_runs_every_method_with_every_seed(two_groups: Federation, tmp_p
         ("fedavg", 1),
         ("local", 1),
     ]
+    again = fc.compare(two_groups, [fc.FedAvg(), fc.Local()], seeds=2, net="logistic", out=tmp_path / "both", **QUICK)
+    assert [run.result for run in again.runs] == [run.result for run in comparison.runs]  # and nothing was done twice
     fedavg, local = comparison.lines
     assert fedavg.accuracy == pytest.approx(np.mean([run.accuracy for run in comparison.runs[::2]]))
     assert local.accuracy_deviation == pytest.approx(np.std([run.accuracy for run in comparison.runs[1::2]]))

@@ -113,7 +113,8 @@ def together(experiment: "Experiment", methods: list[str], seeds: int, out: Path
     from fedclade.runs import compare as comparing
 
     with progress(quiet or as_json) as watch:
-        done = comparing.compare(experiment, methods, seeds, out, lambda name, seed: watch(f"{name}, seed {seed}"))
+        plans = comparing.planned(experiment, methods, seeds, out)
+        done = comparing.compare(plans, watch=lambda plan: watch(f"{plan.method_name}, seed {plan.run.seed}"))
     folders = [each.folder for each in done]
     lines = compared(folders)
     report = write_report(folders, out / "report.html")

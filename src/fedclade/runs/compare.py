@@ -1,27 +1,25 @@
 """Several methods on one experiment, over several seeds: a folder of run folders, which can be resumed as a whole."""
 
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from fedclade.data import Federation
 from fedclade.methods import method_named
 from fedclade.nouns import InputError
 from fedclade.runs.experiment import Experiment
 from fedclade.runs.folder import RunFolder, is_run
 from fedclade.runs.loop import Watch
-from fedclade.runs.run import Run, resume, start
+from fedclade.runs.run import OwnNet, Run, resume, start, unwatched
+
+Plans = Mapping[Path, Experiment]
+"""What is to be run in which folder."""
 
 
-def compare(
-    experiment: Experiment,
-    methods: Sequence[str],
-    seeds: int,
-    out: Path,
-    watch: Callable[[str, int], Watch],
-) -> tuple[Run, ...]:
-    """Run every method with every seed from the experiment's on. Finished runs are kept, stopped ones are resumed."""
-    plans = {
+def planned(experiment: Experiment, methods: Sequence[str], seeds: int, out: Path) -> Plans:
+    """Every method with every seed from the experiment's on."""
+    return {
         out / f"{name}-seed{seed}": replace(
             experiment,
             method=experiment.method if name == experiment.method_name else method_named(name),
@@ -30,6 +28,16 @@ def compare(
         for seed in range(experiment.run.seed, experiment.run.seed + seeds)
         for name in dict.fromkeys(methods)
     }
+
+
+def compare(
+    plans: Plans,
+    *,
+    federation: Federation | None = None,
+    own_net: OwnNet | None = None,
+    watch: Callable[[Experiment], Watch] = lambda _: unwatched,
+) -> tuple[Run, ...]:
+    """Run them all. Finished runs are kept, stopped ones are resumed."""
     for path, plan in plans.items():  # before any work: is what is there already what is asked for?
         if is_run(path) and asked_of(RunFolder.open(path).asked()) != asked_of(plan.toml()):
             raise InputError(
@@ -40,9 +48,10 @@ def compare(
             )
     runs: list[Run] = []
     for path, plan in plans.items():
-        seen = watch(plan.method_name, plan.run.seed)
-        there = is_run(path)
-        runs.append(resume(path, watch=seen) if there else start(plan, out=path, watch=seen))
+        if is_run(path):
+            runs.append(resume(path, federation=federation, own_net=own_net, watch=watch(plan)))
+        else:
+            runs.append(start(plan, out=path, federation=federation, own_net=own_net, watch=watch(plan)))
     return tuple(runs)
 
 
