@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cli.calling import call, parsed
 from fedclade import __version__
 from fedclade.cli.app import code_of
 from fedclade.methods import METHODS
@@ -38,20 +39,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "experiment.toml").write_text(EXPERIMENT)
     return tmp_path
-
-
-def call(command: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    code = code_of(command.split(), debug=False)
-    out, err = capsys.readouterr()
-    return code, out, err
-
-
-def parsed(command: str, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
-    code, out, err = call(command, capsys)
-    assert (code, err) == (0, "")
-    value = json.loads(out)
-    assert isinstance(value, dict)
-    return value
 
 
 def test_run_prints_one_object(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fedclade.cli.app import code_of
+from cli.calling import call, parsed
 from fedclade.data import SOURCES, WORLDS
 
 QUICK = """
@@ -28,20 +28,6 @@ workers = 0
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def call(command: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    code = code_of(command.split(), debug=False)
-    out, err = capsys.readouterr()
-    return code, out, err
-
-
-def parsed(command: str, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
-    code, out, err = call(command, capsys)
-    assert (code, err) == (0, "")
-    value = json.loads(out)
-    assert isinstance(value, dict)
-    return value
 
 
 def test_sources_are_listed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -80,7 +80,7 @@ def problems(folder: RunFolder) -> list[str]:
     for event in folder.events():
         for refusal in event.get("refused") or ():  # type: ignore[attr-defined]  # our own file: a list of objects
             found.append(f"round {event['round']}: reply of {refusal['client']} refused, {refusal['reason']}")
-        for silent in event.get("silent") or ():  # type: ignore[attr-defined]
+        for silent in event.get("silent") or ():  # type: ignore[attr-defined]  # likewise
             found.append(f"round {event['round']}: {silent['client']} did not answer ({silent['verb']})")
         if event["event"] == "resume":
             found.append(f"resumed after round {event['round']}" + (", repaired" if event["repaired"] else ""))
