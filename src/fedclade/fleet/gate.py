@@ -14,6 +14,8 @@ from fedclade.fleet.protocol import Ask, Refusal, Reply
 from fedclade.nouns import ClientId
 
 LONGEST_QUOTE = 60  # characters
+Arrival = Reply | Refusal
+"""What an engine brings back from a client: its reply, or why there is none."""
 IMPLAUSIBLE = 10  # a client does not suddenly have so many times the examples that it joined with
 
 
@@ -107,7 +109,7 @@ class Gate:
         """What was not let through so far."""
         return tuple(self._refused)
 
-    def admit(self, arrivals: Iterable[Reply]) -> Iterator[Reply]:
+    def admit(self, arrivals: Iterable[Arrival]) -> Iterator[Reply]:
         """The replies that fit, one for each client at most, in the order of the request.
 
         A reply waits here only while one that was asked for before it is missing.
@@ -117,6 +119,9 @@ class Gate:
         order = iter(self._asks)
         turn = next(order, None)
         for reply in arrivals:
+            if isinstance(reply, Refusal):
+                self._refused.append(reply)
+                continue
             if wrong := self._fault(reply, heard):
                 self._refuse(reply, wrong)
                 continue

@@ -1,0 +1,120 @@
+"""The server's side of every verb: requests go out, replies come back through the gate, numbers are put together.
+
+How requests reach clients is the engine's affair: it gives a `Post`. What every engine's server does with the replies is
+the same code, so a method gets the same numbers from all of them.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedclade.fleet.gate import Arrival, Gate
+from fedclade.fleet.protocol import Ask, Losses, Means, Reply, Scores, Sketches, Updates, Verb
+from fedclade.nouns import Assignment, ClientId, InputError, Round, Rows
+
+
+@dataclass(frozen=True)
+class Post:
+    """How an engine reaches its clients, and what the gate must know of them."""
+
+    parameters: int
+    """Numbers in a model."""
+    features: int
+    """Numbers in an example."""
+    trained: Callable[[], Mapping[ClientId, int]]
+    """Who can be asked now, with the number of training examples that each said it has."""
+    tested: Callable[[], Mapping[ClientId, int]]
+    """The same with test examples."""
+    carry: Callable[[Mapping[ClientId, Ask]], Iterable[Arrival]]
+    """Requests out; what arrives, in any order."""
+
+
+def train(post: Post, starts: Assignment, now: Round) -> Updates:
+    """Each client's own model."""
+    gate, replies = replies_to(post, "train", models_of(starts), now)
+    heard = list(replies)
+    return Updates(
+        clients=tuple(reply.client for reply in heard),
+        rows=np.stack([np.asarray(reply.arrays["row"], np.float32) for reply in heard])
+        if heard
+        else np.zeros((0, post.parameters), np.float32),
+        examples=np.array([reply.examples for reply in heard], np.int64),
+        losses=np.array([reply.arrays["loss"] for reply in heard], np.float64),
+        refused=gate.refused,
+    )
+
+
+def train_mean(post: Post, starts: Assignment, now: Round) -> Means:
+    """A mean for each model: one sum each, whatever the number of clients; double precision, in request order."""
+    sums = np.zeros(starts.rows.shape, np.float64)
+    examples = np.zeros(len(starts.rows), np.int64)
+    heard: list[ClientId] = []
+    loss = 0.0
+    gate, replies = replies_to(post, "train", models_of(starts), now)
+    for reply in replies:
+        home = starts.home[reply.client]
+        sums[home] += np.multiply(reply.arrays["row"], reply.examples, dtype=np.float64)
+        examples[home] += reply.examples
+        heard.append(reply.client)
+        loss += float(reply.arrays["loss"]) * reply.examples
+    answered = examples > 0
+    rows = np.array(starts.rows)
+    rows[answered] = sums[answered] / examples[answered, None]
+    total = int(examples.sum())
+    return Means(rows, examples, tuple(heard), loss / total if total else float("nan"), gate.refused)
+
+
+def losses(post: Post, clients: Sequence[ClientId], rows: Rows, now: Round) -> Losses:
+    """Every model on every client's training data."""
+    gate, replies = replies_to(post, "losses", ((client, rows) for client in clients), now)
+    heard = list(replies)
+    return Losses(
+        clients=tuple(reply.client for reply in heard),
+        table=np.array([reply.arrays["losses"] for reply in heard], np.float64).reshape(len(heard), len(rows)),
+        examples=np.array([reply.examples for reply in heard], np.int64),
+        refused=gate.refused,
+    )
+
+
+def evaluate(post: Post, models: Assignment, now: Round) -> Scores:
+    """Every client's model on its own test part."""
+    gate, replies = replies_to(post, "evaluate", models_of(models), now)
+    heard = list(replies)
+    return Scores(
+        clients=tuple(reply.client for reply in heard),
+        correct=np.array([reply.arrays["correct"] for reply in heard], np.int64),
+        examples=np.array([reply.examples for reply in heard], np.int64),
+        losses=np.array([reply.arrays["loss"] for reply in heard], np.float64),
+        refused=gate.refused,
+    )
+
+
+def sketch(post: Post, clients: Sequence[ClientId], encoder: str, points: int, now: Round) -> Sketches:
+    """A few points of each client's encoded data."""
+    nothing = np.zeros((0, 0), np.float32)
+    gate, replies = replies_to(post, "sketch", ((client, nothing) for client in clients), now, encoder, points)
+    heard = list(replies)
+    return Sketches(
+        points={reply.client: np.asarray(reply.arrays["points"], np.float32) for reply in heard},
+        counts={reply.client: np.asarray(reply.arrays["counts"], np.int64) for reply in heard},
+        refused=gate.refused,
+    )
+
+
+def models_of(models: Assignment) -> Iterator[tuple[ClientId, Rows]]:
+    """Each client with the one model that it is sent, (1, parameters)."""
+    return ((client, models.rows[row : row + 1]) for client, row in models.home.items())
+
+
+def replies_to(
+    post: Post, verb: Verb, models: Iterable[tuple[ClientId, Rows]], now: Round, encoder: str = "", points: int = 0
+) -> tuple[Gate, Iterator[Reply]]:
+    """The replies that the gate lets through, in the order of the request, and the gate."""
+    asks = {client: Ask(verb, client, now, rows, encoder, points, post.features) for client, rows in models}
+    known = post.tested() if verb == "evaluate" else post.trained()
+    for client in asks:
+        if client not in known:
+            raise InputError(f'there is no client "{client}"', where=f"fleet.{verb}", need="a client of the fleet")
+    gate = Gate(asks, known)
+    return gate, gate.admit(post.carry(asks))
