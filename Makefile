@@ -7,7 +7,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c co
 export OMP_NUM_THREADS = 1
 export MKL_NUM_THREADS = 1
 
-.PHONY: help install demo test check format clean
+.PHONY: help install flower demo test check format clean
 
 help:           ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
@@ -27,12 +27,19 @@ $(VENV)/.dev: $(VENV)/.core
 	$(PIP) -e ".[dev]"
 	@touch $@
 
+$(VENV)/.flower: $(VENV)/.dev
+	@echo "installing Flower (with Ray, 430 MB) ..."
+	$(PIP) -e ".[dev,flower]"
+	@touch $@
+
 install: $(VENV)/.core  ## a virtual environment in .venv with fedclade in it
+
+flower: $(VENV)/.flower ## the same with Flower, for `engine.name = "flower"` and `fedclade deploy`
 
 demo: install           ## one minute, no network: real digits, four hidden groups
 	$(BIN)/fedclade demo
 
-test: $(VENV)/.dev      ## format, lint, types and all tests
+test: $(VENV)/.flower   ## format, lint, types and all tests
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
