@@ -23,8 +23,8 @@ $(VENV)/.core: $(VENV)/bin/python pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core
-	@echo "installing the tools for tests ..."
-	$(PIP) -e ".[dev]"
+	@echo "installing Flower and the tools for tests ..."
+	$(PIP) -e ".[dev,flower]"
 	@touch $@
 
 $(VENV)/.flower: $(VENV)/.dev
