@@ -7,7 +7,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c co
 export OMP_NUM_THREADS = 1
 export MKL_NUM_THREADS = 1
 
-.PHONY: help install flower demo test check format clean
+.PHONY: help install flower demo test check bare format clean
 
 help:           ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
@@ -27,9 +27,9 @@ $(VENV)/.dev: $(VENV)/.core
 	$(PIP) -e ".[dev,flower]"
 	@touch $@
 
-$(VENV)/.flower: $(VENV)/.dev
+$(VENV)/.flower: $(VENV)/.core
 	@echo "installing Flower (with Ray, 430 MB) ..."
-	$(PIP) -e ".[dev,flower]"
+	$(PIP) -e ".[flower]"
 	@touch $@
 
 install: $(VENV)/.core  ## a virtual environment in .venv with fedclade in it
@@ -39,7 +39,7 @@ flower: $(VENV)/.flower ## the same with Flower, for `engine.name = "flower"` an
 demo: install           ## one minute, no network: real digits, four hidden groups
 	$(BIN)/fedclade demo
 
-test: $(VENV)/.flower   ## format, lint, types and all tests
+test: $(VENV)/.dev      ## format, lint, types and all tests
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
@@ -49,6 +49,10 @@ check: $(VENV)/.dev     ## the same with the fast tests only: under two minutes
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
+	$(BIN)/python -m pytest -n 2 -q -m "not slow"
+
+bare: $(VENV)/.core     ## the fast tests before Flower is installed, with the newest releases of what it caps
+	$(PIP) -e ".[dev]"
 	$(BIN)/python -m pytest -n 2 -q -m "not slow"
 
 format: $(VENV)/.dev    ## rewrite the sources in the house style

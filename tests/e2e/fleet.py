@@ -55,8 +55,16 @@ class Relay:
                 site, _ = self._listener.accept()
                 threading.Thread(target=self._pass, args=(site,), daemon=True).start()
 
+    def _link(self) -> socket.socket:
+        """A connection to the SuperLink, as soon as there is one: Flower gives up for good when a handshake breaks."""
+        while True:
+            try:
+                return socket.create_connection(("127.0.0.1", self._target))
+            except ConnectionRefusedError:
+                time.sleep(0.2)
+
     def _pass(self, site: socket.socket) -> None:
-        with site, suppress(OSError), socket.create_connection(("127.0.0.1", self._target)) as link:
+        with site, suppress(OSError), self._link() as link:
             while True:
                 for one in select.select([site, link], [], [])[0]:
                     data = one.recv(65536)
@@ -186,6 +194,17 @@ class Deployment:
         process = self.start_run(name, folder, **changes)
         self.await_verdict(name, folder, process, seconds)
         return verdict(folder)
+
+    def wait(
+        self, process: subprocess.Popen[bytes], what: str, holds: Callable[[], bool], seconds: float = 200
+    ) -> None:
+        """Wait for something that happens while a run goes on."""
+
+        def happened() -> bool:
+            assert process.poll() is None, f"{what}: the run has ended\n{self.everything()}"
+            return holds()
+
+        wait_until(what, happened, seconds)
 
     def await_verdict(self, name: str, folder: Path, process: subprocess.Popen[bytes], seconds: float = 400) -> None:
         try:
