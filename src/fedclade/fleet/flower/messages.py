@@ -66,7 +66,7 @@ def arrays_in(content: RecordDict, forms: Mapping[str, Form]) -> dict[str, NDArr
             type(got) is int and got >= 0 and (got == need if need is not None else got <= form.most)
             for got, need in zip(shape, form.shape, strict=True)
         ):
-            raise ValueError(f"{name}: got shape {quoted(str(shape))}, need {form.shape}")
+            raise ValueError(f"{name}: got shape {str(shape)[:60]}, need {form.shape}")
         if len(array.data) != math.prod(shape) * dtype.itemsize:
             raise ValueError(f"{name}: got {len(array.data)} bytes, need {math.prod(shape) * dtype.itemsize}")
         found[name] = np.frombuffer(array.data, dtype).reshape(shape)
