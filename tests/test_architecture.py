@@ -13,8 +13,9 @@ SOURCE = Path(__file__).parents[1] / "src" / "fedclade"
 # Each room, and what it may import; from the top of the house to its floor.
 MAY_IMPORT: dict[str, set[str]] = {
     "__main__": {"cli"},
-    "cli": {"", "api", "report", "runs", "methods", "data", "nets", "nouns"},
+    "cli": {"", "api", "bench", "report", "runs", "methods", "data", "nets", "nouns"},
     "api": {"report", "runs", "methods", "data", "nets", "nouns"},
+    "bench": {"runs", "methods", "fleet.simulated", "fleet.protocol", "local", "data", "nets", "nouns"},
     "report": {"runs", "nouns", ""},
     "runs": {"methods", "fleet.protocol", "fleet.simulated", "data", "nets", "nouns"},
     "methods": {"fleet.protocol", "relate", "nouns"},
@@ -41,7 +42,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "": {"api", "data", "methods", "nouns", "runs"},  # the package itself: names for others, loaded when asked for
 }
 ONLY_HERE = {
-    "torch": {"nets", "local"},
+    "torch": {"nets", "local", "bench"},
     "flwr": {"fleet.flower"},
     "typer": {"cli"},
     "multiprocessing": {"fleet.workers", "cli"},
