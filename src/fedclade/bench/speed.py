@@ -15,7 +15,9 @@ from fedclade.bench.nets import training_flops
 from fedclade.bench.peak import Peak
 from fedclade.bench.plain import PlainLoop
 from fedclade.bench.workloads import Workload
+from fedclade.fleet import simulated
 from fedclade.fleet.simulated import SimulatedFleet
+from fedclade.nets import Net
 from fedclade.nouns import Assignment, Round, Row
 
 WORKERS = (1, 2)
@@ -68,13 +70,13 @@ def speed(work: Workload, source: str | None, peak: Peak, repeats: int, tell: Te
             tell(f"{federation.name}: turn {repeat + 1} of {repeats}")
             for name, (play, others) in legs.items():
                 turns[name].append(timed(play, others))
-        path = getattr(one, "path", None)
+        path = path_of(one, net)
     return {
         "workload": work.name,
         "summary": work.summary,
         "data": source or "random",
         "net": net.name,
-        "path": None if path is None else str(path),
+        "path": path,
         "clients": len(clients),
         "steps": steps,
         "flops_per_step": flops / steps,
@@ -85,6 +87,14 @@ def speed(work: Workload, source: str | None, peak: Peak, repeats: int, tell: Te
         "moved": float(np.abs(first["plain"] - start).max()),
         "same_for_any_workers": bool(np.array_equal(first["one"], first["two"])),
     }
+
+
+def path_of(fleet: SimulatedFleet, net: Net) -> str | None:
+    """How the fleet trains this net, if it tells."""
+    known = getattr(fleet, "path", None)
+    if known is None and (named := getattr(simulated, "path_for", None)) is not None:
+        known = named(net)
+    return None if known is None else str(known)
 
 
 def timed(play: Callable[[int], object], others: Callable[[], float]) -> Turn:
