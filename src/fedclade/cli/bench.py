@@ -32,10 +32,12 @@ def bench(
     quick: Annotated[bool, typer.Option("--quick", help="Less of everything: about a minute.")] = False,
     data: Annotated[
         Data | None,
-        typer.Option(help="Examples of W1 to W5; real where they are here. [default: both; random with --quick]"),
+        typer.Option(
+            help="Examples of W1 to W5; real where they are here.", show_default="both, or with --quick random"
+        ),
     ] = None,
     repeats: Annotated[
-        int | None, typer.Option(min=1, max=1000, help="Turns of W1 to W5. [default: 3; 2 with --quick]")
+        int | None, typer.Option(min=1, max=1000, help="Turns of W1 to W5.", show_default="3, or with --quick 2")
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
