@@ -7,7 +7,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c co
 export OMP_NUM_THREADS = 1
 export MKL_NUM_THREADS = 1
 
-.PHONY: help install demo test check bench format clean
+.PHONY: help install flower demo test check bench format clean
 
 help:           ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
@@ -23,16 +23,23 @@ $(VENV)/.core: $(VENV)/bin/python pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core
-	@echo "installing the tools for tests ..."
-	$(PIP) -e ".[dev]"
+	@echo "installing Flower and the tools for tests ..."
+	$(PIP) -e ".[dev,flower]"
+	@touch $@
+
+$(VENV)/.flower: $(VENV)/.dev
+	@echo "installing Flower (with Ray, 430 MB) ..."
+	$(PIP) -e ".[dev,flower]"
 	@touch $@
 
 install: $(VENV)/.core  ## a virtual environment in .venv with fedclade in it
 
+flower: $(VENV)/.flower ## the same with Flower, for `engine.name = "flower"` and `fedclade deploy`
+
 demo: install           ## one minute, no network: real digits, four hidden groups
 	$(BIN)/fedclade demo
 
-test: $(VENV)/.dev      ## format, lint, types and all tests
+test: $(VENV)/.flower   ## format, lint, types and all tests
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy

@@ -10,30 +10,26 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "fedclade"
 
+BELOW = {"nets", "data", "nouns"}
 # Each room, and what it may import; from the top of the house to its floor.
 MAY_IMPORT: dict[str, set[str]] = {
     "__main__": {"cli"},
-    "cli": {"", "api", "bench", "report", "runs", "methods", "data", "nets", "nouns"},
+    "cli": {"", "api", "bench", "deploy", "report", "runs", "methods", "data", "nets", "nouns"},
+    "deploy": {"runs", "fleet.flower", "fleet.site", "data", "nets", "nouns"},
     "api": {"report", "runs", "methods", "data", "nets", "nouns"},
     "bench": {"runs", "methods", "fleet.simulated", "fleet.protocol", "local", "data", "nets", "nouns"},
     "report": {"runs", "nouns", ""},
-    "runs": {"methods", "fleet.protocol", "fleet.simulated", "data", "nets", "nouns"},
+    "runs": {"methods", "fleet.protocol", "fleet.simulated", "fleet.flower", "fleet.site", "data", "nets", "nouns"},
     "methods": {"fleet.protocol", "relate", "nouns"},
-    "fleet.simulated": {
-        "fleet.server",
-        "fleet.workers",
-        "fleet.gate",
-        "fleet.protocol",
-        "local",
-        "nets",
-        "data",
-        "nouns",
-    },
+    "fleet.simulated": {"fleet.server", "fleet.workers", "fleet.gate", "fleet.protocol", "local", *BELOW},
+    "fleet.flower": {"fleet.server", "fleet.gate", "fleet.letters", "fleet.protocol", "fleet.site", *BELOW},
+    "fleet.site": {"fleet.letters", "local", "nets", "data", "nouns"},
     "fleet.workers": {"fleet.protocol", "local", "nouns"},
     "local": {"fleet.protocol", "nets", "data", "nouns"},
     "nets": {"nouns"},
     "data": {"nouns"},
     "relate": {"nouns"},
+    "fleet.letters": {"fleet.protocol", "nouns"},
     "fleet.server": {"fleet.gate", "fleet.protocol", "nouns"},
     "fleet.gate": {"fleet.protocol", "nouns"},
     "fleet.protocol": {"nouns"},
@@ -44,6 +40,8 @@ MAY_IMPORT: dict[str, set[str]] = {
 ONLY_HERE = {
     "torch": {"nets", "local", "bench"},
     "flwr": {"fleet.flower"},
+    "ray": {"fleet.flower"},
+    "cryptography": {"deploy"},
     "typer": {"cli"},
     "multiprocessing": {"fleet.workers", "cli"},
 }
@@ -123,7 +121,8 @@ def test_help_loads_nothing_heavy() -> None:
     """`fedclade --help` answers at once because torch and the like are not imported."""
     code = (
         "import sys\nfrom fedclade.cli.app import code_of\nassert code_of(['--help'], False) == 0\n"
-        "print(sorted({'torch', 'sklearn', 'numpy', 'pyarrow', 'plotly', 'pydantic'} & set(sys.modules)))"
+        "heavy = {'torch', 'sklearn', 'numpy', 'pyarrow', 'plotly', 'pydantic', 'jinja2', 'cryptography', 'flwr'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "compare" in shown
