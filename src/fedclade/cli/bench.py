@@ -74,8 +74,9 @@ def bench(
                 source = work.real_source()
                 if source is not None:
                     speeds.append(speed(task, source, peak, turns, tell))
-                elif work.real:
-                    tell(f"{work.name} real: none of {', '.join(work.real)} is here; do: fedclade data fetch")
+                else:
+                    lacking = f"none of {', '.join(work.real)} is here" if work.real else "no source has such examples"
+                    tell(f"{work.name} real: {lacking}")
         if "memory" in wanted:
             plan = MemoryPlan()
             found["memory"] = memory(plan.shortened() if quick else plan, tell)
