@@ -138,6 +138,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = options(arguments)
     settings = Settings(rounds=asked.rounds, lr=asked.lr)
     peers = [peer_named(name) for name in asked.peer or PEERS]
+    if asked.out is not None:  # before hours of work, not after
+        asked.out.parent.mkdir(parents=True, exist_ok=True)
+        asked.out.touch()
     keep_orphans()
     with tempfile.TemporaryDirectory(prefix="fedclade-peers-") as temporary:
         place = Path(temporary)
@@ -175,9 +178,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 for peer in peers
             ],
         }
-    if asked.out is not None:
-        asked.out.parent.mkdir(parents=True, exist_ok=True)
-        asked.out.write_text(json.dumps(found, indent=2) + "\n")
+        if asked.out is not None:
+            asked.out.write_text(json.dumps(found, indent=2) + "\n")
     print(table(found))
     return 0
 
