@@ -7,7 +7,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c co
 export OMP_NUM_THREADS = 1
 export MKL_NUM_THREADS = 1
 
-.PHONY: help install flower demo test check bare format clean
+.PHONY: help install flower demo test check bare bench format clean
 
 help:           ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
@@ -54,6 +54,9 @@ check: $(VENV)/.dev     ## the same with the fast tests only: under two minutes
 bare: $(VENV)/.core     ## the fast tests before Flower is installed, with the newest releases of what it caps
 	$(PIP) -e ".[dev]"
 	$(BIN)/python -m pytest -n 2 -q -m "not slow"
+
+bench: install          ## how fast this machine is, in about a minute; the rest: fedclade bench --help
+	$(BIN)/fedclade bench --quick
 
 format: $(VENV)/.dev    ## rewrite the sources in the house style
 	$(BIN)/ruff format .

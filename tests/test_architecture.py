@@ -14,9 +14,10 @@ BELOW = {"nets", "data", "nouns"}
 # Each room, and what it may import; from the top of the house to its floor.
 MAY_IMPORT: dict[str, set[str]] = {
     "__main__": {"cli"},
-    "cli": {"", "api", "deploy", "report", "runs", "methods", "data", "nets", "nouns"},
+    "cli": {"", "api", "bench", "deploy", "report", "runs", "methods", "data", "nets", "nouns"},
     "deploy": {"runs", "fleet.flower", "fleet.site", "data", "nets", "nouns"},
     "api": {"report", "runs", "methods", "data", "nets", "nouns"},
+    "bench": {"runs", "methods", "fleet.simulated", "fleet.protocol", "local", "data", "nets", "nouns"},
     "report": {"runs", "nouns", ""},
     "runs": {"methods", "fleet.protocol", "fleet.simulated", "fleet.flower", "fleet.site", "data", "nets", "nouns"},
     "methods": {"fleet.protocol", "relate", "nouns"},
@@ -37,7 +38,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "": {"api", "data", "methods", "nouns", "runs"},  # the package itself: names for others, loaded when asked for
 }
 ONLY_HERE = {
-    "torch": {"nets", "local"},
+    "torch": {"nets", "local", "bench"},
     "flwr": {"fleet.flower"},
     "ray": {"fleet.flower"},
     "cryptography": {"deploy"},

@@ -26,7 +26,7 @@ from fedclade.runs.experiment import EngineSettings, FlowerSettings, RunSettings
 ROOT = Path(__file__).parents[1]
 DOCS = sorted((ROOT / "docs").glob("*.md"))
 PAGES = [ROOT / "README.md", *DOCS]
-PROSE = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+PROSE = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", ROOT / "benchmarks" / "README.md"]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 FEDCLADE = Path(sys.executable).with_name("fedclade")
 OUR_METHODS = {name: known.made for name, known in METHODS.items() if known.made.__module__.startswith("fedclade.")}

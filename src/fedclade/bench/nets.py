@@ -1,0 +1,81 @@
+"""Nets of the workloads that have no name in fedclade, and the useful arithmetic of any net."""
+
+import math
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from fedclade.nets import Net
+
+WORDS = 10_000  # the vocabulary of the language model
+
+
+def leaf_cnn() -> nn.Module:
+    """LEAF's CNN for FEMNIST: 1 x 28 x 28, 62 classes, 6,603,710 parameters."""
+    return convolutional(1, 28, hidden=2048, classes=62)
+
+
+def colour_cnn() -> nn.Module:
+    """The same convolutions on 3 x 32 x 32, with 512 hidden units and 10 classes."""
+    return convolutional(3, 32, hidden=512, classes=10)
+
+
+def convolutional(channels: int, side: int, *, hidden: int, classes: int) -> nn.Module:
+    """Two padded 5 x 5 convolutions with ReLU and pooling, one hidden layer."""
+    return nn.Sequential(
+        nn.Conv2d(channels, 32, 5, padding=2),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(32, 64, 5, padding=2),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(64 * (side // 4) ** 2, hidden),
+        nn.ReLU(),
+        nn.Linear(hidden, classes),
+    )
+
+
+class WordModel(nn.Module):
+    """A language model: two layers of LSTM read some words and guess the next one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(WORDS, 200)
+        self.lstm = nn.LSTM(200, 256, num_layers=2, batch_first=True)
+        self.output = nn.Linear(256, WORDS)
+
+    def forward(self, words: Tensor) -> Tensor:
+        """(examples, positions) -> (examples, words)."""
+        read, _ = self.lstm(self.embedding(words))
+        guess: Tensor = self.output(read[:, -1])
+        return guess
+
+
+def training_flops(net: Net, example: NDArray[np.generic]) -> int:
+    """Useful float operations of a training step on one example: the products of its layers, forward and backward.
+
+    Backward costs two products for each of forward's, one for the weights and one for the inputs; the first layer needs
+    none for its inputs. Everything else (activations, pooling, the update) is small, and is not counted.
+    """
+    counts: list[int] = []
+
+    def count(layer: nn.Module, inputs: tuple[Tensor, ...], output: object) -> None:
+        if isinstance(layer, nn.Linear):
+            counts.append(2 * math.prod(inputs[0].shape[:-1]) * layer.in_features * layer.out_features)
+        elif isinstance(layer, nn.Conv2d):
+            assert isinstance(output, Tensor)
+            counts.append(2 * output[:, 0].numel() * layer.weight.numel())
+        elif isinstance(layer, nn.LSTM):
+            weights = sum(tensor.numel() for name, tensor in layer.named_parameters() if name.startswith("weight"))
+            counts.append(2 * math.prod(inputs[0].shape[:-1]) * weights)
+
+    module = net.fresh(0).eval()
+    for layer in module.modules():
+        layer.register_forward_hook(count)
+    with torch.no_grad():
+        module(torch.from_numpy(np.array(example)[None]))
+    embedded = any(isinstance(layer, nn.Embedding) for layer in module.modules())  # then the first layer is no product
+    return 3 * sum(counts) - (0 if embedded else counts[0])
