@@ -3,6 +3,7 @@
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Literal
 
 from fedclade.data import Federation
 from fedclade.fleet import server
@@ -25,10 +26,19 @@ def undisturbed(replies: Iterator[Reply]) -> Iterable[Reply]:
 class SimulatedFleet:
     """All clients of a federation; they never fail, unless the wire is told to lose, delay or change their replies."""
 
-    def __init__(self, federation: Federation, net: Net, *, workers: int = 1, wire: Wire = undisturbed) -> None:
+    def __init__(
+        self,
+        federation: Federation,
+        net: Net,
+        *,
+        workers: int = 1,
+        wire: Wire = undisturbed,
+        path: Literal["auto", "general"] = "auto",
+    ) -> None:
         if workers < 0:
             raise InputError("too few workers", where="engine.workers", got=str(workers), need="0 or more")
-        client = Client(net)
+        client = Client(net, path)
+        self._path = client.path
         known = federation.without_truth()
         self._known = known
         self._wire = wire
@@ -62,6 +72,11 @@ class SimulatedFleet:
     def cpu_seconds(self) -> float:
         """What the workers have computed so far."""
         return self._workers.cpu_seconds
+
+    @property
+    def path(self) -> str:
+        """How clients train: "kernel", "batched", "convolution" or "general"."""
+        return self._path
 
     def begin(self, number: int) -> None:
         """A round begins: who is there now, and with how many examples. Costs nothing where nothing has changed."""
