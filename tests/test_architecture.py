@@ -10,29 +10,25 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "fedclade"
 
+BELOW = {"nets", "data", "nouns"}
 # Each room, and what it may import; from the top of the house to its floor.
 MAY_IMPORT: dict[str, set[str]] = {
     "__main__": {"cli"},
     "cli": {"", "api", "report", "runs", "methods", "data", "nets", "nouns"},
+    "deploy": {"runs", "fleet.flower", "fleet.site", "data", "nets", "nouns"},
     "api": {"report", "runs", "methods", "data", "nets", "nouns"},
     "report": {"runs", "nouns", ""},
-    "runs": {"methods", "fleet.protocol", "fleet.simulated", "data", "nets", "nouns"},
+    "runs": {"methods", "fleet.protocol", "fleet.simulated", "fleet.flower", "fleet.site", "data", "nets", "nouns"},
     "methods": {"fleet.protocol", "relate", "nouns"},
-    "fleet.simulated": {
-        "fleet.server",
-        "fleet.workers",
-        "fleet.gate",
-        "fleet.protocol",
-        "local",
-        "nets",
-        "data",
-        "nouns",
-    },
+    "fleet.simulated": {"fleet.server", "fleet.workers", "fleet.gate", "fleet.protocol", "local", *BELOW},
+    "fleet.flower": {"fleet.server", "fleet.gate", "fleet.letters", "fleet.protocol", "fleet.site", *BELOW},
+    "fleet.site": {"fleet.letters", "local", "nets", "data", "nouns"},
     "fleet.workers": {"fleet.protocol", "local", "nouns"},
     "local": {"fleet.protocol", "nets", "data", "nouns"},
     "nets": {"nouns"},
     "data": {"nouns"},
     "relate": {"nouns"},
+    "fleet.letters": {"fleet.protocol", "nouns"},
     "fleet.server": {"fleet.gate", "fleet.protocol", "nouns"},
     "fleet.gate": {"fleet.protocol", "nouns"},
     "fleet.protocol": {"nouns"},
@@ -43,6 +39,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 ONLY_HERE = {
     "torch": {"nets", "local"},
     "flwr": {"fleet.flower"},
+    "ray": {"fleet.flower"},
     "typer": {"cli"},
     "multiprocessing": {"fleet.workers", "cli"},
 }

@@ -1,6 +1,7 @@
 """Playing a method in a folder, with anything on the wire."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
@@ -8,12 +9,13 @@ from fedclade.data import Federation
 from fedclade.fleet.protocol import Means, Reply, Updates
 from fedclade.fleet.simulated import SimulatedFleet, Wire, undisturbed
 from fedclade.methods import AnyMethod
-from fedclade.nets import net_for
+from fedclade.nets import Net, net_for
 from fedclade.nouns import Assignment, ClientId, LocalTraining, Round
 from fedclade.runs.experiment import RunSettings
 from fedclade.runs.folder import RunFolder
-from fedclade.runs.loop import Judge, Progress, play
+from fedclade.runs.loop import Engine, Judge, Progress, play
 
+Fleet = Callable[[Net], AbstractContextManager[Engine]]
 LOCAL = LocalTraining(epochs=2, batch=24, lr=0.4)
 
 
@@ -34,6 +36,7 @@ def played(
     wire: Wire = undisturbed,
     stop_after: int = 0,
     late: tuple[ClientId, ...] = (),
+    fleet: Fleet | None = None,
 ) -> tuple[dict[str, object], Assignment]:
     """The verdict and the models of a run; a folder that is there is resumed."""
     made = net_for(net, federation.shape, federation.classes)
@@ -44,14 +47,15 @@ def played(
 
     there = (path / "experiment.toml").exists()
     plan = RunSettings(rounds=rounds, participation=participation, evaluate_every=2, seed=seed)
-    fleet = Growing(federation, made, workers=workers, wire=wire)
-    fleet.late = late
-    with RunFolder.open(path) if there else RunFolder.create(path, "", {}) as folder, fleet:
+    growing = Growing(federation, made, workers=workers, wire=wire)
+    growing.late = late
+    opened = fleet(made) if fleet is not None else growing
+    with RunFolder.open(path) if there else RunFolder.create(path, "", {}) as folder, growing, opened as engine:
         if there:
             folder.hold()
         reached = folder.latest() if there else None
         verdict, models = play(
-            method, fleet, partial(made.first, seed), plan, LOCAL, Judge(federation.truth_at), folder, reached, watch
+            method, engine, partial(made.first, seed), plan, LOCAL, Judge(federation.truth_at), folder, reached, watch
         )
         folder.finish({"method": "played", "seed": seed, **verdict}, models)
         return verdict, models

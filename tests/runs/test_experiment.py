@@ -55,7 +55,7 @@ def test_what_is_written_reads_the_same(file: Path, tmp_path: Path) -> None:
         ("data.world=clases", r'did you mean "classes"'),
         ("data.source=digit", r'did you mean "digits"'),
         ("net.name=mpl", r'did you mean "mlp"'),
-        ("engine.name=ray", r"name is not usable.*got 'ray'"),
+        ("engine.name=ray", r'the engine is not known.*got "ray"'),
         ("run.rounds=0", r"rounds is not usable.*run\.rounds: got 0, need greater than or equal to 1"),
         ("run.rounds=2.5", r"rounds is not usable.*got 2\.5"),
         ("run.rounds=true", r"rounds is not usable.*got True"),

@@ -30,56 +30,11 @@ def from_arrays(
     shapes: dict[tuple[int, ...], ClientId] = {}
     seen: set[int] = set()
     for client in checked_ids(arrays, where=name):
-        where = f'{name}, client "{client}"'
-        try:
-            inputs, labels = (np.asarray(part) for part in arrays[client])
-        except (ValueError, TypeError) as wrong:
-            raise InputError(
-                "a client's data are not arrays",
-                where=where,
-                got=str(wrong),
-                need="(inputs, labels), rows of one length",
-            ) from None
-        if inputs.dtype.kind not in "fiub" or inputs.ndim < 2 or 0 in inputs.shape[1:]:
-            raise InputError(
-                "inputs are not numbers in rows",
-                where=where,
-                got=f"{inputs.dtype} {inputs.shape}",
-                need="numbers (examples, ...)",
-            )
-        if labels.dtype.kind not in "iu" or labels.shape != inputs.shape[:1]:
-            raise InputError(
-                "labels do not fit the inputs",
-                where=where,
-                got=f"{labels.dtype} {labels.shape}",
-                need=f"whole numbers ({len(inputs)},)",
-            )
-        if len(inputs) < 2:
-            raise InputError(
-                "too few examples",
-                where=where,
-                got=str(len(inputs)),
-                need="at least 2: one to learn from, one to test with",
-                do="give it examples or leave it out",
-            )
-        if labels.max() >= MOST_CLASSES:
-            raise InputError("a label is too large", where=where, got=str(labels.max()), need=f"under {MOST_CLASSES}")
-        if inputs.dtype.kind == "f" and inputs.dtype.itemsize > 4 and np.isfinite(inputs).all():
-            largest = max(-inputs.min(), inputs.max())
-            if largest > np.finfo(np.float32).max:
-                raise InputError("inputs are too large", where=where, got=str(largest), need="float32's range")
+        held = data[client] = held_by(client, arrays[client], test=test, seed=seed, where=f'{name}, client "{client}"')
+        inputs = held.train.pool.inputs
         forms.setdefault("bytes" if inputs.dtype == np.uint8 else "other numbers", client)
-        kept = inputs.copy() if inputs.dtype == np.uint8 else inputs.astype(np.float32)  # the user's own may change
-        try:
-            pool = Pool(kept, labels.astype(np.int64))
-        except InputError as wrong:
-            raise InputError(
-                wrong.what, where=f"{where}, {wrong.where}", got=wrong.got, need=wrong.need, do=wrong.do
-            ) from None
         shapes.setdefault(inputs.shape[1:], client)
-        seen.update(np.unique(pool.labels).tolist())
-        learned, tested = split(np.arange(len(inputs)), pool.labels, test, (seed, "own", client))
-        data[client] = ClientData(Part(pool, learned), Part(pool, tested))
+        seen.update(np.unique(held.train.pool.labels).tolist())
     if len(forms) > 1:  # bytes are scaled and the others are not: the same pixel would be two numbers
         raise InputError(
             "clients' inputs differ in kind", where=name, got=str(forms), need="bytes everywhere, or nowhere"
@@ -90,6 +45,56 @@ def from_arrays(
     if len(seen) == 1:
         raise one_class(name, seen.pop())
     return Federation(name, data, max(seen) + 1)
+
+
+def held_by(client: ClientId, arrays: tuple[ArrayLike, ArrayLike], *, test: float, seed: int, where: str) -> ClientData:
+    """One client's (inputs, labels), checked, with a share of them held out."""
+    try:
+        inputs, labels = (np.asarray(part) for part in arrays)
+    except (ValueError, TypeError) as wrong:
+        raise InputError(
+            "a client's data are not arrays",
+            where=where,
+            got=str(wrong),
+            need="(inputs, labels), rows of one length",
+        ) from None
+    if inputs.dtype.kind not in "fiub" or inputs.ndim < 2 or 0 in inputs.shape[1:]:
+        raise InputError(
+            "inputs are not numbers in rows",
+            where=where,
+            got=f"{inputs.dtype} {inputs.shape}",
+            need="numbers (examples, ...)",
+        )
+    if labels.dtype.kind not in "iu" or labels.shape != inputs.shape[:1]:
+        raise InputError(
+            "labels do not fit the inputs",
+            where=where,
+            got=f"{labels.dtype} {labels.shape}",
+            need=f"whole numbers ({len(inputs)},)",
+        )
+    if len(inputs) < 2:
+        raise InputError(
+            "too few examples",
+            where=where,
+            got=str(len(inputs)),
+            need="at least 2: one to learn from, one to test with",
+            do="give it examples or leave it out",
+        )
+    if labels.max() >= MOST_CLASSES:
+        raise InputError("a label is too large", where=where, got=str(labels.max()), need=f"under {MOST_CLASSES}")
+    if inputs.dtype.kind == "f" and inputs.dtype.itemsize > 4 and np.isfinite(inputs).all():
+        largest = max(-inputs.min(), inputs.max())
+        if largest > np.finfo(np.float32).max:
+            raise InputError("inputs are too large", where=where, got=str(largest), need="float32's range")
+    kept = inputs.copy() if inputs.dtype == np.uint8 else inputs.astype(np.float32)  # the user's own may change
+    try:
+        pool = Pool(kept, labels.astype(np.int64))
+    except InputError as wrong:
+        raise InputError(
+            wrong.what, where=f"{where}, {wrong.where}", got=wrong.got, need=wrong.need, do=wrong.do
+        ) from None
+    learned, tested = split(np.arange(len(inputs)), pool.labels, test, (seed, "own", client))
+    return ClientData(Part(pool, learned), Part(pool, tested))
 
 
 def from_named(

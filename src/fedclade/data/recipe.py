@@ -19,6 +19,13 @@ A user's own files bring their clients with them:
     path = "sites.csv"           # or a folder with an entry for each client
     client = "site"
     label = "fault"
+
+A fleet of real sites holds its examples itself; the server is told their form:
+
+    [data]
+    source = "sites"
+    shape = [28, 28]
+    classes = 10
 """
 
 import os
@@ -29,12 +36,14 @@ from typing import Protocol
 from fedclade.data.federation import Federation
 from fedclade.data.own import OwnData
 from fedclade.data.registry import World, source_named, world_named
+from fedclade.data.sites import Sites
 from fedclade.data.worlds.drift import Drift
 from fedclade.data.worlds.newcomers import Newcomers
 from fedclade.nouns import InputError
 from fedclade.nouns.settings import made_from, plain
 
 FILES = "own"  # the source that is files of the user
+SITES = "sites"  # the source that is a fleet's own
 
 
 class Over(Protocol):
@@ -59,11 +68,19 @@ class Recipe:
 
     source: str
     world: str
-    spread: World | OwnData
+    spread: World | OwnData | Sites
     over: tuple[tuple[str, Over], ...]
 
     def federation(self, seed: int) -> Federation:
         """The federation of this seed."""
+        if isinstance(self.spread, Sites):
+            raise InputError(
+                "the data are at the sites",
+                where="data.source",
+                got=f'"{SITES}"',
+                need="a source that this machine has",
+                do="run it as a Flower app: see fedclade deploy init",
+            )
         if isinstance(self.spread, OwnData):
             made = self.spread.federation(seed)
         else:
@@ -87,7 +104,7 @@ class Recipe:
         """The whole recipe as [data], defaults filled in."""
         names = (
             {"source": self.source}
-            if isinstance(self.spread, OwnData)
+            if isinstance(self.spread, OwnData | Sites)
             else {"source": self.source, "world": self.world}
         )
         return {**names, **plain(self.spread), **{name: plain(change) for name, change in self.over}}
@@ -106,14 +123,18 @@ def read_recipe(table: Mapping[str, object], where: str = "data") -> Recipe:
                 )
             over.append((name, made_from(kind, values, where=f"{where}.{name}")))
     rest = {name: value for name, value in table.items() if name not in ("source", "world", *OVER)}
+    if source in (FILES, SITES) and "world" in table:
+        raise InputError(
+            f"{where}.world has no use",
+            where=where,
+            got=repr(table["world"]),
+            need="none: own data bring their clients",
+        )
+    if source == SITES:
+        if over:
+            raise InputError(f"{where}.{over[0][0]} has no use", where=where, need="none: sites change by themselves")
+        return Recipe(source, "", made_from(Sites, rest, where=where), ())
     if source == FILES:
-        if "world" in table:
-            raise InputError(
-                f"{where}.world has no use",
-                where=where,
-                got=repr(table["world"]),
-                need="none: own data bring their clients",
-            )
         if isinstance(rest.get("path"), str) and rest["path"]:
             rest["path"] = os.path.abspath(str(rest["path"]))  # so that a run can be resumed from anywhere
         return Recipe(source, "", made_from(OwnData, rest, where=where), tuple(over))

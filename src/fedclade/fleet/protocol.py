@@ -53,10 +53,11 @@ class Reply:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A reply that the gate did not let through."""
+    """A reply that the gate did not let through, or that there is none of."""
 
     client: ClientId
-    verb: Verb
+    verb: str
+    """The verb that was asked, or "enrol"."""
     reason: str
 
 

@@ -1,7 +1,7 @@
 """The server's side of every verb: requests go out, replies come back through the gate, numbers are put together.
 
-How requests reach clients is the engine's affair: it gives a `Post`. What every engine's server does with the replies is
-the same code, so a method gets the same numbers from all of them.
+How requests reach clients is the engine's affair: it gives a `Post`. What a server does with the replies is one code
+for all engines, so a method gets the same numbers from all of them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

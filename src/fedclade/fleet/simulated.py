@@ -8,7 +8,7 @@ from typing import Literal
 from fedclade.data import Federation
 from fedclade.fleet import server
 from fedclade.fleet.gate import Arrival
-from fedclade.fleet.protocol import Ask, Losses, Means, Reply, Scores, Sketches, Updates
+from fedclade.fleet.protocol import Ask, Losses, Means, Refusal, Reply, Scores, Sketches, Updates
 from fedclade.fleet.workers import Workers
 from fedclade.local import Client
 from fedclade.nets import Net
@@ -78,15 +78,16 @@ class SimulatedFleet:
         """How clients train: "kernel", "batched", "convolution" or "general"."""
         return self._path
 
-    def begin(self, number: int) -> None:
+    def begin(self, number: int) -> tuple[Refusal, ...]:
         """A round begins: who is there now, and with how many examples. Costs nothing where nothing has changed."""
         stage = bisect_right(self._turns, number)
         if self._enrolled and stage == self._stage:
-            return
+            return ()
         self._stage = stage
         held = {client: self._known.held(client, number) for client in self._known.present(number)}
         self._enrolled = {client: len(data.train) for client, data in held.items()}
         self._tested = {client: len(data.test) for client, data in held.items()}
+        return ()
 
     def clients(self) -> tuple[ClientId, ...]:
         return tuple(self._enrolled)

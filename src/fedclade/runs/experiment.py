@@ -10,7 +10,7 @@ import tomli_w
 from pydantic import Field
 
 from fedclade.data import Federation
-from fedclade.data.recipe import read_recipe
+from fedclade.data.recipe import SITES, read_recipe
 from fedclade.methods import AnyMethod, method_named, name_of
 from fedclade.nouns import InputError, LocalTraining, settings
 from fedclade.nouns.settings import made_from, plain, unknown
@@ -41,6 +41,35 @@ class EngineSettings:
     """Processes, one thread each; 0: this one does it. The result does not depend on it."""
 
 
+Seconds = Annotated[float, Field(gt=0, le=10**7)]
+
+
+@settings
+class FlowerSettings:
+    """Flower carries the messages: to its own simulation on Ray, or to real sites."""
+
+    name: Literal["flower"] = "flower"
+    workers: Annotated[int, Field(ge=1, le=256)] = 2
+    """Simulation: Ray's processes, one thread each. The result does not depend on it."""
+    ray: str = ""
+    """Simulation: the address of a Ray cluster to join, for several machines; empty: this machine."""
+    clients: Annotated[int, Field(ge=1, le=10**6)] = 2
+    """Sites: the first round waits until so many have enrolled."""
+    wait_seconds: Seconds = 600.0
+    """How long to wait for clients before the run stops; it can be resumed."""
+    train_seconds: Seconds = 600.0
+    """A reply to `train` or `train_mean` that takes longer is missing; likewise the verbs below."""
+    losses_seconds: Seconds = 600.0
+    evaluate_seconds: Seconds = 600.0
+    sketch_seconds: Seconds = 600.0
+    enrol_seconds: Seconds = 120.0
+    """How long a node may take to say its name; nobody waits for it in the meantime."""
+
+
+ENGINES: dict[str, type[EngineSettings] | type[FlowerSettings]] = {
+    "simulated": EngineSettings,
+    "flower": FlowerSettings,
+}
 DEFAULT_NAMES = {"net": "mlp", "method": "fedavg", "engine": "simulated"}
 SECTIONS = ("data", "net", "local", "method", "run", "engine")
 PYTHON = "python"  # the source, or the net, was given as a Python object and cannot be read from the file
@@ -57,7 +86,7 @@ class Experiment:
     """`name`, and the net's settings."""
     local: LocalTraining = field(default_factory=LocalTraining)
     run: RunSettings = field(default_factory=RunSettings)
-    engine: EngineSettings = field(default_factory=EngineSettings)
+    engine: EngineSettings | FlowerSettings = field(default_factory=EngineSettings)
 
     @property
     def method_name(self) -> str:
@@ -171,13 +200,20 @@ def experiment_from(tables: Mapping[str, object], where: str = "the experiment")
 
         name = text({"name": DEFAULT_NAMES["net"], **net}, "name", "net")
         net = {"name": name, **plain(made_from(architecture_named(name), rest(net, "name"), where="net"))}
+    engine_name = text({"name": DEFAULT_NAMES["engine"], **engine}, "name", "engine")
+    if engine_name not in ENGINES:
+        raise unknown("the engine", "engine.name", engine_name, ENGINES)
+    if data["source"] == SITES and engine_name != "flower":
+        raise InputError(
+            "data at sites need Flower", where="engine.name", got=f'"{engine_name}"', need='"flower", see deploy init'
+        )
     return Experiment(
         data=data,
         net=net,
         local=made_from(LocalTraining, local, where="local"),
         method=method_named(text({"name": DEFAULT_NAMES["method"], **method}, "name", "method"), rest(method, "name")),
         run=plan,
-        engine=made_from(EngineSettings, engine, where="engine"),
+        engine=made_from(ENGINES[engine_name], engine, where="engine"),
     )
 
 

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter, process_time
 from typing import Protocol
@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from fedclade.fleet.protocol import Fleet, Scores
+from fedclade.fleet.protocol import Fleet, Refusal, Scores
 from fedclade.methods import AnyMethod, First
 from fedclade.nouns import Assignment, ClientId, Damaged, Groups, InputError, LocalTraining, Round, Stopped
 from fedclade.runs.client_table import CLIENTS
@@ -27,7 +27,9 @@ SILENT_ROUNDS = 5  # so many rounds in a row in which nobody could be heard are 
 class Engine(Fleet, Protocol):
     """A fleet that is told when a round begins, and knows what it has computed."""
 
-    def begin(self, number: int) -> None: ...
+    def begin(self, number: int) -> Sequence[Refusal]:
+        """A round begins: clients come and go; who asked to come in and was not let."""
+        ...
 
     @property
     def cpu_seconds(self) -> float: ...
@@ -127,14 +129,20 @@ def play(
         begin = reached.round + 1
     scores: Scores | None = None
     silence = 0
+    away: set[ClientId] = set()
     for number in range(begin, plan.rounds + 1):
         now, ledger = at(number), Ledger()
-        fleet.begin(number)
+        ledger.refused.extend(fleet.begin(number))
         counted = Counted(fleet, ledger)
         present = fleet.clients()
         if not present:
             raise Stopped("there are no clients", where=f"round {number}", got="0", need="at least 1")
         known = method.assignment(state).home
+        gone = set(known) - set(present)
+        for what, whom in (("left", gone - away), ("returned", away - gone)):
+            if whom:
+                folder.note(what, round=number, clients=sorted(whom))
+        away = gone
         if newcomers := tuple(client for client in present if client not in known):
             state = method.place(state, newcomers, counted, now)
             folder.note("newcomers", round=number, clients=list(newcomers))
@@ -165,7 +173,7 @@ def play(
     models = method.assignment(state)
     if scores is None:  # killed between the last checkpoint and the verdict
         fleet.begin(plan.rounds)
-        scores = fleet.evaluate(models, at(plan.rounds))
+        scores = fleet.evaluate(models.only(fleet.clients()), at(plan.rounds))
     result: dict[str, object] = {
         "rounds": plan.rounds,
         **judge.verdict(scores, models, plan.rounds),

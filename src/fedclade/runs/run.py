@@ -5,13 +5,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fedclade.data import Federation
-from fedclade.fleet.simulated import SimulatedFleet
+from fedclade.data.recipe import SITES
 from fedclade.nets import Module, Net, net_for
 from fedclade.nouns import ClientId, Damaged, FedcladeError, Groups, InputError, Stopped
 from fedclade.runs.environment import environment
 from fedclade.runs.experiment import PYTHON, Experiment, read_experiment, rest
 from fedclade.runs.folder import Checkpoint, RunFolder, new_name
 from fedclade.runs.loop import Judge, Progress, Watch, play, state_class
+from fedclade.runs.venue import Venue, venue_of
 
 OwnNet = Callable[[], Module]
 
@@ -65,18 +66,17 @@ def start(
     federation: Federation | None = None,
     own_net: OwnNet | None = None,
     watch: Watch = unwatched,
+    venue: Venue | None = None,
 ) -> Run:
     """Run an experiment in a new folder: `out`, or one with a name of its own below `runs/`."""
-    held = experiment.federation() if federation is None else federation
-    net = the_net(experiment, held, own_net)
-    some = held[held.clients[0]].train.inputs
-    net.check(some[:1], held.classes)  # before there is a folder
-    net.check(some[: shortest_batch(held, experiment.local.batch)], held.classes, training=True)
+    place = venue or venue_of(experiment, federation)
+    net = the_net(experiment, place, own_net)
+    place.check(net)  # before there is a folder
     state_class(experiment.method)
     path = out or Path("runs") / new_name(experiment.method_name, experiment.source)
-    known = {**environment(), "seed": experiment.run.seed, "data_sha256": held.fingerprint, "parameters": net.size}
+    known = {**environment(), "seed": experiment.run.seed, "data_sha256": place.fingerprint, "parameters": net.size}
     with RunFolder.create(path, experiment.toml(), known) as folder:
-        return played(experiment, held, net, folder, None, watch)
+        return played(experiment, place, net, folder, None, watch)
 
 
 def resume(
@@ -87,6 +87,7 @@ def resume(
     workers: int | None = None,
     repair: bool = False,
     watch: Watch = unwatched,
+    venue: Venue | None = None,
 ) -> Run:
     """Continue a run to the same models as if it had never been stopped. A finished one is only checked."""
     folder = RunFolder.open(path)
@@ -97,16 +98,16 @@ def resume(
         experiment = again(path)
         if workers is not None:
             experiment = replace(experiment, engine=replace(experiment.engine, workers=workers))
-        held = experiment.federation() if federation is None else federation
+        place = venue or venue_of(experiment, federation)
         wanted = str(folder.environment().get("data_sha256"))
-        if held.fingerprint != wanted:
+        if place.fingerprint != wanted:
             raise InputError(
                 "the data are not those that the run was started with",
                 where=str(path),
-                got=f"SHA-256 {held.fingerprint[:12]}...",
+                got=f"SHA-256 {place.fingerprint[:12]}...",
                 need=f"{wanted[:12]}...",
             )
-        net = the_net(experiment, held, own_net)
+        net = the_net(experiment, place, own_net)
         if folder.finished:
             return Run(path.absolute(), folder.result(), net)
         try:
@@ -114,13 +115,7 @@ def resume(
         except Stopped as wrong:
             raise can_go_on(wrong, experiment, path) from None
         folder.note("resume", round=reached.round if reached else 0, repaired=repair)
-        return played(experiment, held, net, folder, reached, watch)
-
-
-def shortest_batch(held: Federation, batch: int) -> int:
-    """The smallest number of examples that a step of training will have: the last of an epoch may be short."""
-    sizes = [len(data.train) for data in held.data.values()]
-    return min(size % batch or min(size, batch) for size in sizes)
+        return played(experiment, place, net, folder, reached, watch)
 
 
 def again(path: Path) -> Experiment:
@@ -135,7 +130,7 @@ def again(path: Path) -> Experiment:
         raise InputError(wrong.what, where=wrong.where, got=wrong.got, need=wrong.need, do=do) from None
 
 
-def the_net(experiment: Experiment, held: Federation, own_net: OwnNet | None) -> Net:
+def the_net(experiment: Experiment, place: Venue, own_net: OwnNet | None) -> Net:
     """The net of an experiment, by name or given in Python."""
     name = str(experiment.net["name"])
     if name == PYTHON and own_net is None:
@@ -145,22 +140,22 @@ def the_net(experiment: Experiment, held: Federation, own_net: OwnNet | None) ->
             need="the same function",
             do="give it in Python: fedclade.resume(run, net=...)",
         )
-    return net_for(own_net or name, held.shape, held.classes, rest(experiment.net, "name"))
+    return net_for(own_net or name, place.shape, place.classes, rest(experiment.net, "name"))
 
 
 def played(
-    experiment: Experiment, held: Federation, net: Net, folder: RunFolder, reached: Checkpoint | None, watch: Watch
+    experiment: Experiment, place: Venue, net: Net, folder: RunFolder, reached: Checkpoint | None, watch: Watch
 ) -> Run:
     """Play what is left, and write the verdict."""
     try:
-        with SimulatedFleet(held, net, workers=experiment.engine.workers) as fleet:
+        with place.fleet(net) as fleet:
             verdict, models = play(
                 experiment.method,
                 fleet,
                 lambda number: net.first(experiment.run.seed, number),
                 experiment.run,
                 experiment.local,
-                Judge(held.truth_at),
+                Judge(place.truth_at),
                 folder,
                 reached,
                 watch,
@@ -177,6 +172,9 @@ def played(
 
 def can_go_on(wrong: FedcladeError, experiment: Experiment, path: Path) -> Stopped:
     """The error of a run that stopped, with the way to continue it."""
+    if experiment.source == SITES:
+        way = "flwr run, with the same folder"
+        return Stopped(wrong.what, where=wrong.where, got=wrong.got, need=wrong.need, do=way)
     given = [
         f"{what}=..."
         for what, name in (("federation", experiment.source), ("net", experiment.net["name"]))

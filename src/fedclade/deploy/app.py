@@ -1,0 +1,114 @@
+"""What a deployed app is made of: the ServerApp of an experiment, and the ClientApp of a site's examples.
+
+app = server_app(Path(__file__).parent / "experiment.toml")     # at the server
+app = client_app(load_data)                                     # at every site
+"""
+
+import hashlib
+import json
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from fedclade.data.recipe import SITES
+from fedclade.deploy.site import LoadData, find
+from fedclade.fleet.flower import apps
+from fedclade.fleet.flower.apps import ClientApp, Grid, ServerApp
+from fedclade.fleet.flower.grid import FlowerFleet
+from fedclade.fleet.site import OwnNet, Task
+from fedclade.nets import Net
+from fedclade.nouns import InputError
+from fedclade.runs.experiment import Experiment, FlowerSettings, read_experiment
+from fedclade.runs.loop import Progress
+from fedclade.runs.run import Run, resume, start
+from fedclade.runs.venue import Venue, deadlines_of
+
+log = logging.getLogger("flwr")  # its handlers are there, and `flwr run --stream` shows what goes to them
+
+
+def client_app(load_data: LoadData, net: OwnNet | None = None) -> ClientApp:
+    """The ClientApp of a site. `net`: the function that makes the module, where the experiment names none."""
+    return apps.client_app(partial(find, load_data), net)
+
+
+def server_app(experiment: Path, net: OwnNet | None = None) -> ServerApp:
+    """The ServerApp of an experiment file. Its run-config names the folder: one that is there is continued."""
+    return apps.server_app(lambda grid, config: main(experiment, grid, config, net))
+
+
+def main(path: Path, grid: Grid, config: Mapping[str, object], net: OwnNet | None) -> None:
+    """Play a run from its beginning, or from where it was stopped."""
+    folder = Path(str(config.get("folder", "")))
+    if not folder.is_absolute():
+        raise InputError(
+            "the run folder has no full path", where="run-config", got=f'"{config.get("folder", "")}"', need="/..."
+        )
+    changes = [each for each in str(config.get("set", "")).split() if each]
+    run = played(read_experiment(path, changes), grid, folder, net)
+    log.info("fedclade: done, accuracy %.3f, model_hash %s", run.accuracy, run.result["model_hash"])
+
+
+def played(experiment: Experiment, grid: Grid, folder: Path, net: OwnNet | None) -> Run:
+    """The run in this folder, new or continued."""
+    place = venue(experiment, grid)
+    if not (folder / "experiment.toml").exists():
+        return start(experiment, out=folder, own_net=net, watch=tell, venue=place)
+    before = read_experiment(folder / "experiment.toml")
+    if without_engine(before) != without_engine(experiment):
+        raise InputError(
+            "the folder holds a run of another experiment",
+            where=str(folder),
+            got="other settings in its experiment.toml",
+            need="the same experiment, or a new folder",
+        )
+    log.info("fedclade: going on in %s", folder)
+    return resume(folder, own_net=net, watch=tell, venue=place)
+
+
+def without_engine(experiment: Experiment) -> str:
+    """What decides the result: everything but the deadlines."""
+    text = experiment.toml()
+    return text[: text.index("[engine]")]
+
+
+def venue(experiment: Experiment, grid: Grid) -> Venue:
+    """Sites that hold their own examples."""
+    if experiment.source != SITES:
+        raise InputError("a deployed app has its data at the sites", where="data.source", got=f'"{experiment.source}"')
+    engine = experiment.engine
+    assert isinstance(engine, FlowerSettings)  # `sites` need it
+    shape, classes = experiment.data["shape"], experiment.data["classes"]
+    assert isinstance(shape, tuple) and isinstance(classes, int)  # noqa: PT018  # as the recipe made them
+
+    def check(net: Net) -> None:
+        for count, training in ((1, False), (experiment.local.batch, True)):
+            net.check(np.zeros((count, *shape), np.float32), classes, training=training)
+
+    @contextmanager
+    def fleet(net: Net) -> Iterator[FlowerFleet]:
+        made = FlowerFleet(
+            grid,
+            Task(experiment.net, shape, classes),
+            net.size,
+            deadlines_of(engine),
+            wait_for=engine.clients,
+            wait_seconds=engine.wait_seconds,
+        )
+        try:
+            made.begin(0)
+            yield made
+        finally:
+            made.close()
+
+    form = hashlib.sha256(json.dumps([SITES, shape, classes]).encode()).hexdigest()
+    return Venue(shape, classes, form, lambda _: None, check, fleet)
+
+
+def tell(now: Progress) -> None:
+    """A line for each round in Flower's log."""
+    judged = "" if now.accuracy is None else f", accuracy {now.accuracy:.3f}"
+    log.info("fedclade: round %d of %d%s", now.round, now.rounds, judged)

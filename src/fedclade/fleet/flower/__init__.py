@@ -1,0 +1,15 @@
+"""A fleet over Flower: the clients are SuperNodes, simulated or at real sites. Only this folder imports flwr.
+
+Every verb is a kind of message, with any number of models in it (`messages`). The server sends and collects by itself,
+with a deadline for each verb, and what arrives goes through the same gate as everywhere (`grid`): a client that is
+late, dead, failing or lying is a missing reply with its reason. A client says its name when it enrols; node ids, which
+are numbers of 64 bits, stay in this folder. `apps` are what Flower starts, `simulation` is its own simulation on Ray.
+"""
+
+import os
+
+# Read when flwr is imported.
+os.environ.setdefault("FLWR_TELEMETRY_ENABLED", "0")
+os.environ.setdefault("FLWR_DISABLE_UPDATE_CHECK", "1")
+os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # or Ray warns about graphics cards

@@ -1,0 +1,92 @@
+"""Headers and arrays in, Flower's records out, and back.
+
+Arrays travel as raw bytes. Nothing of a client's message is decoded before its sizes have been compared with what the
+server expects.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from flwr.app import Array, ArrayRecord, ConfigRecord, Message, RecordDict
+from numpy.typing import NDArray
+
+from fedclade.fleet.gate import Form, quoted
+from fedclade.fleet.site import Trip
+from fedclade.nouns import Rows
+
+KINDS: dict[Trip, str] = {  # Flower routes by category and action
+    "train": "train",
+    "losses": "query.losses",
+    "evaluate": "evaluate",
+    "sketch": "query.sketch",
+    "enrol": "query.enrol",
+}
+RAW = "fedclade.raw"  # how an array is written: its bytes, in C order; the dtype says which end comes first
+RAISED, LATE = 2, 3  # Flower's error codes: the client's code raised an exception, the message expired
+
+
+def packed(header: Mapping[str, object], arrays: Mapping[str, NDArray[np.generic]]) -> RecordDict:
+    """One message's content."""
+    return RecordDict({"header": ConfigRecord({"json": json.dumps(header)}), "arrays": ArrayRecord(map_of(arrays))})
+
+
+def map_of(arrays: Mapping[str, NDArray[np.generic]]) -> dict[str, Array]:
+    """Each array as Flower carries it."""
+    return {
+        name: Array(dtype=array.dtype.str, shape=tuple(array.shape), stype=RAW, data=array.tobytes())
+        for name, array in arrays.items()
+    }
+
+
+def header_in(content: RecordDict) -> dict[str, object]:
+    """The header of a message, or ValueError."""
+    record = content.config_records.get("header")
+    text = None if record is None else record.get("json")
+    header = json.loads(text) if isinstance(text, str) else None
+    if not isinstance(header, dict):
+        raise ValueError("no header")
+    return header
+
+
+def arrays_in(content: RecordDict, forms: Mapping[str, Form]) -> dict[str, NDArray[np.generic]]:
+    """The arrays of a message that has these forms, or ValueError before anything of it is decoded."""
+    record: Mapping[str, Array] = content.array_records.get("arrays", {})
+    if set(record) != set(forms) or len(content.array_records) > 1:
+        raise ValueError(f"arrays: need {sorted(forms)}")
+    found: dict[str, NDArray[np.generic]] = {}
+    for name, form in forms.items():
+        array, dtype = record[name], np.dtype(form.dtype)
+        shape = tuple(array.shape)
+        if array.stype != RAW or array.dtype != dtype.str:
+            raise ValueError(f"{name}: got {quoted(array.dtype)} as {quoted(array.stype)}, need {dtype} as {RAW}")
+        if len(shape) != len(form.shape) or not all(
+            type(got) is int and got >= 0 and (got == need if need is not None else got <= form.most)
+            for got, need in zip(shape, form.shape, strict=True)
+        ):
+            raise ValueError(f"{name}: got shape {quoted(str(shape))}, need {form.shape}")
+        if len(array.data) != math.prod(shape) * dtype.itemsize:
+            raise ValueError(f"{name}: got {len(array.data)} bytes, need {math.prod(shape) * dtype.itemsize}")
+        found[name] = np.frombuffer(array.data, dtype).reshape(shape)
+    return found
+
+
+def rows_in(content: RecordDict) -> Rows:
+    """The models that the server sent along."""
+    array = content.array_records["arrays"].get("rows")
+    if array is None:
+        return np.zeros((0, 0), np.float32)
+    return np.frombuffer(array.data, np.float32).reshape(array.shape)
+
+
+def answered(message: Message) -> dict[str, object]:
+    """The header of a client's message, or ValueError with what went wrong at its end."""
+    if message.has_error():
+        known = {RAISED: "its code raised an exception", LATE: "no answer in time"}
+        said = known.get(message.error.code, quoted(str(message.error.reason)))
+        raise ValueError(f"Flower error {message.error.code}: {said}")
+    header = header_in(message.content)
+    if "failure" in header:
+        raise ValueError(f"the client failed: {quoted(header['failure'])}")
+    return header

@@ -1,0 +1,271 @@
+"""Every registered method over Flower's own messages and ClientApp: the same models as in this process, to the bit."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("flwr", reason="Flower is an extra: pip install 'fedclade[flower]'")
+
+from flwr.app import Array, ArrayRecord, ConfigRecord, Message, RecordDict
+
+from conformance.loopback import FIRST_NODE, Loopback, Tamper, grid_of, held, loopback
+from conformance.playing import losing, played
+from conformance.test_methods import without_time
+from fedclade.data import ClientData, Federation
+from fedclade.fleet.flower.apps import client_app
+from fedclade.fleet.flower.grid import Deadlines, FlowerFleet
+from fedclade.fleet.flower.messages import RAW, header_in, packed
+from fedclade.fleet.protocol import Scores
+from fedclade.fleet.site import Held, Task
+from fedclade.methods import METHODS, AnyMethod, FedAvg
+from fedclade.nets import net_for
+from fedclade.nouns import Assignment, Round, Stopped
+from fedclade.runs.folder import RunFolder
+
+LIAR = "client-02"
+
+
+@pytest.fixture(params=sorted(METHODS))
+def method(request: pytest.FixtureRequest) -> AnyMethod:
+    return METHODS[request.param].made()
+
+
+def node_of(grid: Loopback, client: str) -> int:
+    return next(node for node, name in grid.registered.items() if name == client)
+
+
+def refusals(path: Path) -> list[dict[str, str]]:
+    lists = [event.get("refused", []) for event in RunFolder.open(path).events()]
+    return [each for some in lists if isinstance(some, list) for each in some]
+
+
+def test_agrees_with_the_simulated_fleet(method: AnyMethod, two_groups: Federation, tmp_path: Path) -> None:
+    """Replies arrive last first, and nodes are numbered in another order than clients."""
+    here, _ = played(method, two_groups, tmp_path / "here")
+    there, _ = played(method, two_groups, tmp_path / "there", fleet=loopback(two_groups, "logistic"))
+    assert without_time(there) == without_time(here)
+
+
+def test_takes_a_dead_client_for_silent(method: AnyMethod, two_groups: Federation, tmp_path: Path) -> None:
+    """A client that enrols and never answers again changes no bit against the simulated one that is silent."""
+    grid = grid_of(two_groups)
+    grid.tamper[node_of(grid, LIAR)] = lambda reply: reply if "train" in header_in(reply.content) else None
+    silent, _ = played(method, two_groups, tmp_path / "here", rounds=2, wire=losing(LIAR))
+    dead, _ = played(method, two_groups, tmp_path / "there", rounds=2, fleet=loopback(two_groups, "logistic", grid))
+    assert dead["model_hash"] == silent["model_hash"]
+    assert {(each["client"], each["reason"]) for each in refusals(tmp_path / "there")} == {
+        (LIAR, "no answer within 0.05 s")
+    }
+
+
+def test_places_newcomers(method: AnyMethod, two_groups: Federation, tmp_path: Path) -> None:
+    fleet = loopback(two_groups, "logistic", late=("client-04",))
+    _, models = played(method, two_groups, tmp_path / "run", fleet=fleet)
+    assert set(models.clients) == set(two_groups.clients)
+    assert np.isfinite(models.row_of("client-04")).all()
+
+
+def changed_array(change: Callable[[Array], Array]) -> Tamper:
+    """A client that sends another array than it should, wherever it sends a model or a loss."""
+
+    def tamper(reply: Message) -> Message:
+        record = reply.content.array_records["arrays"]
+        for name, array in list(record.items()):
+            record[name] = change(array)
+        return reply
+
+    return tamper
+
+
+def not_a_number(array: Array) -> Array:
+    values = np.frombuffer(array.data, array.dtype).astype(array.dtype)
+    broken = np.full_like(values, np.nan) if values.dtype.kind == "f" else values
+    return Array(dtype=array.dtype, shape=array.shape, stype=RAW, data=broken.tobytes())
+
+
+def giant(array: Array) -> Array:
+    return Array(dtype=array.dtype, shape=(10**12,), stype=RAW, data=b"0" * 4_000_000)
+
+
+def longer_than_it_says(array: Array) -> Array:
+    return Array(dtype=array.dtype, shape=array.shape, stype=RAW, data=array.data + b"0000")
+
+
+def a_pickle(array: Array) -> Array:
+    return Array(dtype="|O", shape=array.shape, stype="numpy.ndarray", data=array.data)
+
+
+def wrong_shape(array: Array) -> Array:
+    return Array(dtype=array.dtype, shape=(*array.shape, 1), stype=RAW, data=array.data)
+
+
+def changed_header(**changes: object) -> Tamper:
+    def tamper(reply: Message) -> Message:
+        header = header_in(reply.content)
+        if "train" not in header:  # not its enrolment
+            reply.content["header"] = ConfigRecord({"json": json.dumps({**header, **changes})})
+        return reply
+
+    return tamper
+
+
+def without_records(reply: Message) -> Message:
+    if "train" not in header_in(reply.content):
+        reply.content = RecordDict()
+    return reply
+
+
+def two_of_everything(reply: Message) -> Message:
+    reply.content["more"] = ArrayRecord({"row": Array(np.zeros(3, np.float32))})
+    return reply
+
+
+LIES: dict[str, tuple[Tamper, str]] = {
+    "NaN": (changed_array(not_a_number), "NaN or infinite"),
+    "giant": (changed_array(giant), "got shape"),
+    "longer": (changed_array(longer_than_it_says), "bytes, need"),
+    "pickle": (changed_array(a_pickle), "need float"),
+    "shape": (changed_array(wrong_shape), "got shape"),
+    "another client's name": (changed_header(client="client-01"), "client: got 'client-01', need 'client-02'"),
+    "another round": (changed_header(round=99), "round: got 99"),
+    "another verb": (changed_header(verb="evaluate"), "verb: got 'evaluate'"),
+    "a list for a count": (changed_header(examples=[1]), "examples: got a list"),
+    "far too many examples": (changed_header(examples=10**9), "examples: got 1000000000"),
+    "no records": (without_records, "no header"),
+    "two records": (two_of_everything, "arrays: need"),
+}
+
+
+@pytest.mark.parametrize("lie", sorted(LIES))
+def test_refuses_a_liar(lie: str, two_groups: Federation, tmp_path: Path) -> None:
+    """It is as if the client had been silent, and the reason is in the log."""
+    grid = grid_of(two_groups)
+    tamper, reason = LIES[lie]
+    grid.tamper[node_of(grid, LIAR)] = tamper
+    silent, _ = played(FedAvg(), two_groups, tmp_path / "here", rounds=2, participation=1.0, wire=losing(LIAR))
+    fleet = loopback(two_groups, "logistic", grid)
+    lied, _ = played(FedAvg(), two_groups, tmp_path / "there", rounds=2, participation=1.0, fleet=fleet)
+    assert lied["model_hash"] == silent["model_hash"]
+    found = refusals(tmp_path / "there")
+    assert {each["client"] for each in found} == {LIAR}
+    assert sum(each["verb"] == "train" and reason in each["reason"] for each in found) == 2  # in every round
+
+
+def fleet_over(grid: Loopback, federation: Federation, wait_for: int) -> FlowerFleet:
+    net = net_for("logistic", federation.shape, federation.classes)
+    task = Task({"name": "logistic"}, federation.shape, federation.classes)
+    short = Deadlines(train=0.05, losses=0.05, evaluate=0.05, sketch=0.05, enrol=0.05)
+    return FlowerFleet(grid, task, net.size, short, wait_for=wait_for, wait_seconds=0.2)
+
+
+def test_a_name_belongs_to_its_key(two_groups: Federation) -> None:
+    """A node that says another name than its key was registered with does not come in."""
+    grid = grid_of(two_groups)
+    app, _ = grid.nodes[FIRST_NODE]
+    grid.nodes[FIRST_NODE] = (app, {"name": "client-00"})
+    mine = grid.registered[FIRST_NODE]
+    fleet = fleet_over(grid, two_groups, wait_for=len(two_groups) - 1)
+    refused = fleet.begin(0)
+    assert fleet.clients() == tuple(client for client in two_groups.clients if client != mine)
+    (refusal,) = refused
+    assert (refusal.client, refusal.verb) == ("client-00", "enrol")
+    assert f"need {mine!r}" in refusal.reason
+
+
+def test_without_keys_a_name_belongs_to_who_said_it_first(two_groups: Federation) -> None:
+    grid = grid_of(two_groups)
+    grid.registered = {}
+    app, config = grid.nodes[FIRST_NODE]
+    late = FIRST_NODE + 99
+    fleet = fleet_over(grid, two_groups, wait_for=len(two_groups))
+    assert fleet.begin(0) == ()
+    grid.nodes[late] = (app, config)
+    (refusal,) = fleet.begin(1)
+    assert refusal.reason == "client: 'client-05' is the name of another node"
+    assert fleet.begin(2) == ()  # asked again, and told once
+    assert fleet.clients() == two_groups.clients
+    del grid.nodes[FIRST_NODE]  # gone: now the name is free
+    fleet.begin(3)
+    fleet.begin(4)
+    assert fleet.clients() == two_groups.clients
+
+
+def test_leaves_and_comes_back_under_the_same_name(two_groups: Federation) -> None:
+    grid = grid_of(two_groups)
+    fleet = fleet_over(grid, two_groups, wait_for=len(two_groups))
+    fleet.begin(0)
+    name, node = grid.registered[FIRST_NODE], grid.nodes.pop(FIRST_NODE)
+    fleet.begin(1)
+    assert name not in fleet.clients()
+    grid.nodes[FIRST_NODE] = node
+    fleet.begin(2)
+    fleet.begin(3)
+    assert name in fleet.clients()
+
+
+def test_says_that_too_few_came(two_groups: Federation) -> None:
+    fleet = fleet_over(grid_of(two_groups), two_groups, wait_for=len(two_groups) + 1)
+    with pytest.raises(Stopped, match="too few clients came"):
+        fleet.begin(0)
+
+
+def test_an_exception_at_a_client_says_nothing_of_its_data(two_groups: Federation) -> None:
+    grid = grid_of(two_groups)
+
+    def broken(federation: Federation, config: dict[str, object], run: str) -> Held:
+        found = held(federation, config, run)
+
+        def at(number: int) -> ClientData:
+            if number:
+                raise KeyError("patient 4711")
+            return found.at(number)
+
+        return Held(found.name, at)
+
+    grid.nodes[FIRST_NODE] = (
+        client_app(lambda config, run: broken(two_groups, dict(config), run)),
+        grid.nodes[FIRST_NODE][1],
+    )
+    fleet = fleet_over(grid, two_groups, wait_for=len(two_groups))
+    fleet.begin(0)
+    net = net_for("logistic", two_groups.shape, two_groups.classes)
+    scores = fleet.evaluate(Assignment.of_one(net.first(0, 0), two_groups.clients), Round(1, seed=0))
+    assert isinstance(scores, Scores)
+    (refusal,) = scores.refused
+    assert refusal.reason == "the client failed: 'KeyError in evaluate'"
+    assert refusal.client == grid.registered[FIRST_NODE]
+
+
+def test_a_message_that_flower_does_not_take_is_a_missing_reply(two_groups: Federation) -> None:
+    grid = grid_of(two_groups)
+    fleet = fleet_over(grid, two_groups, wait_for=len(two_groups))
+    fleet.begin(0)
+    del grid.nodes[FIRST_NODE]
+    net = net_for("logistic", two_groups.shape, two_groups.classes)
+    scores = fleet.evaluate(Assignment.of_one(net.first(0, 0), two_groups.clients), Round(1, seed=0))
+    (refusal,) = scores.refused
+    assert refusal.reason == "Flower did not take the message"
+    assert len(scores.clients) == len(two_groups) - 1
+
+
+def test_several_models_to_one_client_are_one_message(two_groups: Federation) -> None:
+    grid = grid_of(two_groups)
+    fleet = fleet_over(grid, two_groups, wait_for=len(two_groups))
+    fleet.begin(0)
+    net = net_for("logistic", two_groups.shape, two_groups.classes)
+    rows = np.stack([net.first(0, number) for number in range(3)])
+    before = len(grid.sent)
+    found = fleet.losses(two_groups.clients, rows, Round(1, seed=0))
+    assert found.table.shape == (len(two_groups), 3)
+    sent = grid.sent[before:]
+    assert [each.metadata.message_type for each in sent] == ["query.losses"] * len(two_groups)
+    assert all(len(each.content.array_records["arrays"]["rows"].data) == rows.nbytes for each in sent)
+
+
+def test_packed_content_survives_the_wire() -> None:
+    content = packed({"a": 1}, {"row": np.arange(3, dtype=np.float32)})
+    assert header_in(content) == {"a": 1}
+    assert np.frombuffer(content.array_records["arrays"]["row"].data, np.float32).tolist() == [0, 1, 2]
