@@ -3,16 +3,17 @@
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Literal
 
 from fedclade.data import Federation
 from fedclade.fleet import server
 from fedclade.fleet.gate import Arrival
 from fedclade.fleet.protocol import Ask, Losses, Means, Refusal, Reply, Scores, Sketches, Updates
 from fedclade.fleet.workers import Workers
-from fedclade.local import Client
+from fedclade.local import Asked, Client, is_built, path_for
 from fedclade.nets import Net
 from fedclade.nouns import Assignment, ClientId, InputError, Round, Rows
+
+__all__ = ["SimulatedFleet", "is_built", "path_for", "undisturbed"]
 
 Wire = Callable[[Iterator[Reply]], Iterable[Reply]]
 """What becomes of the replies to one call on their way to the server."""
@@ -33,12 +34,11 @@ class SimulatedFleet:
         *,
         workers: int = 1,
         wire: Wire = undisturbed,
-        path: Literal["auto", "general"] = "auto",
+        path: Asked = "auto",
     ) -> None:
         if workers < 0:
             raise InputError("too few workers", where="engine.workers", got=str(workers), need="0 or more")
         client = Client(net, path)
-        self._path = client.path
         known = federation.without_truth()
         self._known = known
         self._wire = wire
@@ -72,11 +72,6 @@ class SimulatedFleet:
     def cpu_seconds(self) -> float:
         """What the workers have computed so far."""
         return self._workers.cpu_seconds
-
-    @property
-    def path(self) -> str:
-        """How clients train: "kernel", "batched", "convolution" or "general"."""
-        return self._path
 
     def begin(self, number: int) -> tuple[Refusal, ...]:
         """A round begins: who is there now, and with how many examples. Costs nothing where nothing has changed."""

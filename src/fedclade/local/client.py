@@ -1,13 +1,12 @@
 """One client's side of every verb. The simulated fleet and a real one put the same questions to it."""
 
 from collections.abc import Callable
-from typing import Literal
 
 import numpy as np
 
 from fedclade.data import ClientData
 from fedclade.fleet.protocol import Ask, Reply
-from fedclade.local.general import PathName
+from fedclade.local.general import Asked, PathName
 from fedclade.local.plan import plan
 from fedclade.local.sketch import sketch
 from fedclade.nets import Net
@@ -16,7 +15,7 @@ from fedclade.nets import Net
 class Client:
     """Answers for any client whose data it is given; keeps one module and fills it with each model in turn."""
 
-    def __init__(self, net: Net, path: Literal["auto", "general"] = "auto") -> None:
+    def __init__(self, net: Net, path: Asked = "auto") -> None:
         self._path = plan(net, path)
 
     @property

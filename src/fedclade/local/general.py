@@ -14,6 +14,8 @@ from fedclade.nets import Net
 from fedclade.nouns import ClientId, InputError, Round, Row, Rows
 
 PathName = Literal["kernel", "batched", "convolution", "general"]
+Asked = Literal["auto", "general"]
+"""What `engine.path` may say."""
 
 
 class General:

@@ -102,6 +102,11 @@ def library(kind: Kind | None = None, path: Path = LIBRARY) -> Library | None:
         return None
 
 
+def is_built() -> bool:
+    """Whether the kernel is here, and can be used."""
+    return library() is not None
+
+
 class Kernel:
     """The path of stacks: trains and scores one client a call."""
 

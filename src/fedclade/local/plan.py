@@ -9,14 +9,14 @@ All of them do plain SGD on the same batches with the same dropped units, and ag
 not depend on who else is trained, so none of them depends on the number of workers.
 """
 
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedclade.data import Part
 from fedclade.local.batched import Batched
-from fedclade.local.general import General, PathName
+from fedclade.local.general import Asked, General, PathName
 from fedclade.local.kernel import Kernel, library
 from fedclade.local.stack import stack_of
 from fedclade.nets import Net
@@ -47,7 +47,7 @@ class Path(Protocol):
         ...
 
 
-def plan(net: Net, path: Literal["auto", "general"] = "auto") -> Path:
+def plan(net: Net, path: Asked = "auto") -> Path:
     """The fastest path that this net can take here, or the general one if that is asked for."""
     general = General(net)
     if path == "general":
@@ -56,3 +56,8 @@ def plan(net: Net, path: Literal["auto", "general"] = "auto") -> Path:
     if stack is not None:
         return Batched(stack, general) if functions is None else Kernel(stack, functions, general)
     return general
+
+
+def path_for(net: Net, path: Asked = "auto") -> PathName:
+    """The name of the path that this net takes here."""
+    return plan(net, path).name
