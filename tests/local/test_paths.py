@@ -11,6 +11,7 @@ from torch import nn
 
 from fedclade.data import Part, Pool
 from fedclade.local.batched import Batched, Training
+from fedclade.local.convolution import Convolution, convolutional
 from fedclade.local.general import General
 from fedclade.local.kernel import Kernel, library
 from fedclade.local.plan import Path, plan
@@ -222,6 +223,85 @@ def test_a_model_that_diverges_is_not_finite(path: str) -> None:
     row, loss = PATHS[path](net).train(net.first(0), part, Round(1, 0, local=LocalTraining(lr=1e9)), "a")
     assert not np.isfinite(row).all()
     assert not np.isfinite(loss)
+
+
+def padded_oddly() -> nn.Module:
+    """Odd sizes, a stride, no bias, pooling in front of ReLU, a convolution without pooling, dropout in the head."""
+    return nn.Sequential(
+        nn.Conv2d(2, 4, (3, 5), padding=(1, 0), bias=False),
+        nn.MaxPool2d(2),
+        nn.ReLU(),
+        nn.Conv2d(4, 5, 3, stride=2, padding=2),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(5 * 4 * 3, 12),
+        nn.ReLU(),
+        nn.Dropout(0.4),
+        nn.Linear(12, CLASSES),
+    )
+
+
+CNNS = {
+    "leaf_cnn": net_for("leaf_cnn", (1, 12, 12), CLASSES),
+    "lenet": net_for("lenet", (1, 28, 28), CLASSES),
+    "cfl_cnn": net_for("cfl_cnn", (3, 16, 16), CLASSES),
+    "abc_cnn": net_for("abc_cnn", (1, 13, 13), CLASSES),
+    "padded oddly": Net("padded oddly", padded_oddly),
+}
+SHAPES = {
+    "leaf_cnn": (1, 12, 12),
+    "lenet": (1, 28, 28),
+    "cfl_cnn": (3, 16, 16),
+    "abc_cnn": (1, 13, 13),
+    "padded oddly": (2, 13, 11),
+}
+
+
+def convolution(net: Net) -> Path:
+    form, functions = convolutional(net), library()
+    assert form is not None
+    if functions is None:
+        pytest.skip("the kernel is not built here")
+    return Convolution(form, functions, General(net))
+
+
+@pytest.mark.parametrize("name", CNNS)
+@pytest.mark.parametrize("way", WAYS)
+def test_a_convolutional_net_is_trained_as_by_plain_sgd(name: str, way: str) -> None:
+    how = replace(WAYS[way], lr=0.02)
+    agrees(convolution(CNNS[name]), CNNS[name], examples(23, SHAPES[name], CLASSES), Round(3, 11, local=how))
+
+
+@pytest.mark.parametrize("name", CNNS)
+@pytest.mark.parametrize("momentum", [0.0, 0.5])
+def test_fedprox_pulls_on_convolutions_too(name: str, momentum: float) -> None:
+    how = LocalTraining(batch=9, lr=0.02, momentum=momentum)
+    part = examples(20, SHAPES[name], CLASSES, as_bytes=True)
+    agrees(convolution(CNNS[name]), CNNS[name], part, Round(3, 11, local=how, proximal=0.7))
+
+
+@pytest.mark.parametrize("name", CNNS)
+def test_the_bits_of_a_convolutional_net_are_the_clients_own(name: str) -> None:
+    net, now = CNNS[name], Round(1, 0, local=LocalTraining(batch=8, momentum=0.5))
+    part, start = examples(23, SHAPES[name], CLASSES), net.first(0)
+    trained, loss = convolution(net).train(start, part, now, "a")
+    used = convolution(net)
+    used.train(net.first(1), examples(31, SHAPES[name], CLASSES, seed=1), now, "b")
+    again, same = used.train(np.concatenate([np.zeros(3, np.float32), start])[3:], part, now, "a")
+    assert again.tobytes() == trained.tobytes()
+    assert same == loss
+
+
+def test_a_convolutional_net_refuses_what_the_general_path_refuses() -> None:
+    net, now = CNNS["abc_cnn"], Round(1, 0)
+    part = examples(6, (1, 13, 13), CLASSES)
+    too_many = Part(Pool(part.pool.inputs, part.pool.labels + CLASSES), part.index)
+    with pytest.raises(IndexError, match="out of bounds"):
+        convolution(net).train(net.first(0), too_many, now, "a")
+    with pytest.raises(RuntimeError):
+        convolution(net).train(net.first(0), examples(6, (1, 40, 40), CLASSES), now, "a")
+    with pytest.raises(InputError, match="a row does not fit"):
+        convolution(net).train(net.first(0)[1:], part, now, "a")
 
 
 def test_the_general_path_can_be_asked_for() -> None:

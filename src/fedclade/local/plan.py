@@ -2,7 +2,7 @@
 
     kernel        linear layers, ReLU, dropout (MLPs, logistic regression), where the compiled kernel is there
     batched       the same where it is not: several clients at once, as batched products of torch
-    convolution   convolutions, ReLU and pooling in front of such layers: a hand-written step without autograd
+    convolution   convolutions, ReLU and pooling in front of such layers, with the kernel: a step written by hand
     general       anything else: torch's autograd
 
 All of them do plain SGD on the same batches with the same dropped units, and agree to rounding. A client's result does
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from fedclade.data import Part
 from fedclade.local.batched import Batched
+from fedclade.local.convolution import Convolution, convolutional
 from fedclade.local.general import Asked, General, PathName
 from fedclade.local.kernel import Kernel, library
 from fedclade.local.stack import stack_of
@@ -55,6 +56,9 @@ def plan(net: Net, path: Asked = "auto") -> Path:
     stack, functions = stack_of(net), library()
     if stack is not None:
         return Batched(stack, general) if functions is None else Kernel(stack, functions, general)
+    form = convolutional(net)
+    if form is not None and functions is not None:
+        return Convolution(form, functions, general)
     return general
 
 

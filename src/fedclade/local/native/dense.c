@@ -18,7 +18,7 @@ typedef float unaligned __attribute__((vector_size(32), aligned(4), may_alias));
 
 #define INLINE static inline __attribute__((always_inline))
 #define UNROLLED _Pragma("GCC unroll 8")
-enum { COLUMNS = 1024 }; /* of a weight matrix that are worked on at once: they stay in the first-level cache */
+enum { COLUMNS = 1024 }; /* of a weight matrix that are worked on at once, so that they stay in a near cache */
 
 INLINE v8 load(const float *from) { return *(const unaligned *)from; }
 INLINE void store(float *to, v8 value) { *(unaligned *)to = value; }
@@ -66,23 +66,22 @@ INLINE void products(const float *weights, long width, const float *const *input
     UNROLLED for (int r = 0; r < R; r++) outputs[s * stride + r] += total(sums[r][s]);
 }
 
-/* The forward pass of R rows of a layer, for all examples. */
-INLINE void forward_rows(const float *weights, long width, const float *const *inputs, long examples, float *outputs,
-                         long stride, const int R) {
-  for (long first = 0; first < width; first += COLUMNS) {
-    long last = first + COLUMNS < width ? first + COLUMNS : width;
-    for (long s = 0; s < examples;) {
-      long left = examples - s;
-      if (left >= 5 || left == 3) {
-        products(weights, width, inputs + s, first, last, outputs + s * stride, stride, R, 3);
-        s += 3;
-      } else if (left >= 2) {
-        products(weights, width, inputs + s, first, last, outputs + s * stride, stride, R, 2);
-        s += 2;
-      } else {
-        products(weights, width, inputs + s, first, last, outputs + s * stride, stride, R, 1);
-        s += 1;
-      }
+/* The forward pass of R rows and some columns of a layer, for all examples. */
+INLINE void forward_rows(const float *weights, long width, long first, long last, const float *const *inputs,
+                         long examples, float *outputs, long stride, const int R) {
+  for (long s = 0; s < examples;) {
+    long left = examples - s;
+    const float *const *x = inputs + s;
+    float *to = outputs + s * stride;
+    if (left >= 5 || left == 3) {
+      products(weights, width, x, first, last, to, stride, R, 3);
+      s += 3;
+    } else if (left >= 2) {
+      products(weights, width, x, first, last, to, stride, R, 2);
+      s += 2;
+    } else {
+      products(weights, width, x, first, last, to, stride, R, 1);
+      s += 1;
     }
   }
 }
@@ -162,15 +161,13 @@ INLINE void update_rows(const struct rule *rule, const struct state *state, long
   for (int r = 0; r < R; r++) push(rule, weights + r * width, velocity ? velocity + r * width : NULL, columns);
 }
 
-static void update_block(const struct rule *rule, const struct state *state, long at, long width, long rows,
-                         const float *const *inputs, long examples, const float *slopes, long stride) {
-  for (long first = 0; first < width; first += COLUMNS) {
-    long columns = first + COLUMNS < width ? COLUMNS : width - first, r = 0;
-    for (; r + 2 <= rows; r += 2)
-      update_rows(rule, state, at + r * width, width, first, columns, inputs, examples, slopes + r, stride, 2);
-    if (r < rows)
-      update_rows(rule, state, at + r * width, width, first, columns, inputs, examples, slopes + r, stride, 1);
-  }
+static void update_block(const struct rule *rule, const struct state *state, long at, long width, long rows, long first,
+                         long last, const float *const *inputs, long examples, const float *slopes, long stride) {
+  long r = 0;
+  for (; r + 2 <= rows; r += 2)
+    update_rows(rule, state, at + r * width, width, first, last - first, inputs, examples, slopes + r, stride, 2);
+  if (r < rows)
+    update_rows(rule, state, at + r * width, width, first, last - first, inputs, examples, slopes + r, stride, 1);
 }
 
 static void update_bias(const struct rule *rule, const struct state *state, long at, long width, const float *slopes,
@@ -207,29 +204,30 @@ INLINE void inward_products(const float *weights, long width, long first, long l
   }
 }
 
-INLINE void inward_rows(const float *weights, long width, const float *slopes, long stride, long examples,
-                        float *inward, const int R) {
-  for (long first = 0; first < width; first += COLUMNS) {
-    long last = first + COLUMNS < width ? first + COLUMNS : width, s = 0;
-    for (; s + 2 <= examples; s += 2)
-      inward_products(weights, width, first, last, slopes + s * stride, stride, inward + s * width, R, 2);
-    if (s < examples)
-      inward_products(weights, width, first, last, slopes + s * stride, stride, inward + s * width, R, 1);
-  }
+INLINE void inward_rows(const float *weights, long width, long first, long last, const float *slopes, long stride,
+                        long examples, float *inward, const int R) {
+  long s = 0;
+  for (; s + 2 <= examples; s += 2)
+    inward_products(weights, width, first, last, slopes + s * stride, stride, inward + s * width, R, 2);
+  if (s < examples)
+    inward_products(weights, width, first, last, slopes + s * stride, stride, inward + s * width, R, 1);
 }
 
 /* What the gradient is with respect to a layer's inputs, and the step on its weights, block by block. */
 static void backward(const struct net *net, long layer, const struct rule *rule, const struct state *state,
                      const float *const *inputs, long examples, const float *slopes, float *inward) {
-  long width = net->widths[layer], rows = net->widths[layer + 1], at = net->weights[layer], r = 0;
+  long width = net->widths[layer], rows = net->widths[layer + 1], at = net->weights[layer];
   memset(inward, 0, (size_t)(examples * width) * sizeof(float));
-  for (; r + 4 <= rows; r += 4) {
-    inward_rows(state->row + at + r * width, width, slopes + r, rows, examples, inward, 4);
-    update_block(rule, state, at + r * width, width, 4, inputs, examples, slopes + r, rows);
-  }
-  for (; r < rows; r++) {
-    inward_rows(state->row + at + r * width, width, slopes + r, rows, examples, inward, 1);
-    update_block(rule, state, at + r * width, width, 1, inputs, examples, slopes + r, rows);
+  for (long first = 0; first < width; first += COLUMNS) {
+    long last = first + COLUMNS < width ? first + COLUMNS : width, r = 0;
+    for (; r + 4 <= rows; r += 4) {
+      inward_rows(state->row + at + r * width, width, first, last, slopes + r, rows, examples, inward, 4);
+      update_block(rule, state, at + r * width, width, 4, first, last, inputs, examples, slopes + r, rows);
+    }
+    for (; r < rows; r++) {
+      inward_rows(state->row + at + r * width, width, first, last, slopes + r, rows, examples, inward, 1);
+      update_block(rule, state, at + r * width, width, 1, first, last, inputs, examples, slopes + r, rows);
+    }
   }
 }
 
@@ -241,22 +239,27 @@ struct due {
 };
 static void forward(const struct net *net, long layer, const struct rule *rule, const struct state *state,
                     const struct due *due, const float *const *inputs, long examples, float *outputs) {
-  long width = net->widths[layer], rows = net->widths[layer + 1], at = net->weights[layer], r = 0;
+  long width = net->widths[layer], rows = net->widths[layer + 1], at = net->weights[layer];
   const float *bias = net->biases[layer] < 0 ? NULL : state->row + net->biases[layer];
   for (long s = 0; s < examples; s++)
     if (bias)
       memcpy(outputs + s * rows, bias, (size_t)rows * sizeof(float));
     else
       memset(outputs + s * rows, 0, (size_t)rows * sizeof(float));
-  for (; r + 4 <= rows; r += 4) {
-    if (due)
-      update_block(rule, state, at + r * width, width, 4, due->inputs, due->examples, due->slopes + r, rows);
-    forward_rows(state->row + at + r * width, width, inputs, examples, outputs + r, rows, 4);
-  }
-  for (; r < rows; r++) {
-    if (due)
-      update_block(rule, state, at + r * width, width, 1, due->inputs, due->examples, due->slopes + r, rows);
-    forward_rows(state->row + at + r * width, width, inputs, examples, outputs + r, rows, 1);
+  for (long first = 0; first < width; first += COLUMNS) {
+    long last = first + COLUMNS < width ? first + COLUMNS : width, r = 0;
+    for (; r + 4 <= rows; r += 4) {
+      if (due)
+        update_block(rule, state, at + r * width, width, 4, first, last, due->inputs, due->examples, due->slopes + r,
+                     rows);
+      forward_rows(state->row + at + r * width, width, first, last, inputs, examples, outputs + r, rows, 4);
+    }
+    for (; r < rows; r++) {
+      if (due)
+        update_block(rule, state, at + r * width, width, 1, first, last, due->inputs, due->examples, due->slopes + r,
+                     rows);
+      forward_rows(state->row + at + r * width, width, first, last, inputs, examples, outputs + r, rows, 1);
+    }
   }
 }
 
@@ -400,8 +403,8 @@ double NAMED(train)(const struct net *net, const struct rule *rule, const struct
     due.inputs = room.given[turn];
     due.examples = count;
   }
-  update_block(rule, state, net->weights[0], net->widths[0], net->widths[1], due.inputs, due.examples, due.slopes,
-               net->widths[1]);
+  update_block(rule, state, net->weights[0], net->widths[0], net->widths[1], 0, net->widths[0], due.inputs,
+               due.examples, due.slopes, net->widths[1]);
   if (net->biases[0] >= 0)
     update_bias(rule, state, net->biases[0], net->widths[1], due.slopes, due.examples);
   free(room.all);
