@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from torch import nn
 
 from fedclade.data import Part, Pool
-from fedclade.local.batched import Batched, Training
+from fedclade.local.batched import Batched
 from fedclade.local.convolution import Convolution, convolutional
-from fedclade.local.general import General
+from fedclade.local.general import General, Training
 from fedclade.local.kernel import Kernel, library
 from fedclade.local.plan import Path, plan
 from fedclade.local.stack import Stack, stack_of

@@ -1,6 +1,7 @@
 """A federation in this machine: every client's part is played by a worker, from the examples it holds."""
 
 import math
+import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -22,6 +23,11 @@ Wire = Callable[[Iterator[Reply]], Iterable[Reply]]
 def undisturbed(replies: Iterator[Reply]) -> Iterable[Reply]:
     """A wire on which nothing happens."""
     return replies
+
+
+def cores() -> int:
+    """Processors that this process may use: more workers than these would only get in each other's way."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class SimulatedFleet:
@@ -46,8 +52,12 @@ class SimulatedFleet:
         self._tested: dict[ClientId, int] = {}
         self._turns = sorted({*known.joins.values(), *(change.round for change in known.changes)})
         self._stage = 0
+        some = known[known.clients[0]].train.pool.inputs
         self._workers = Workers(
-            lambda ask: client.answer(ask, known.held(ask.client, ask.now.number)), min(workers, len(known))
+            lambda asks: client.answers([(ask, known.held(ask.client, ask.now.number)) for ask in asks]),
+            min(workers, len(known), cores()),
+            warm=lambda: client.warm(some),
+            together=client.together,
         )
         self._post = server.Post(
             parameters=net.size,

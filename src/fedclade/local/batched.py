@@ -14,32 +14,13 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from fedclade.data import Part
-from fedclade.local.general import General, PathName
+from fedclade.local.general import General, PathName, Training
 from fedclade.local.stack import Layer, Stack
 from fedclade.local.train import dropout_seed
 from fedclade.nouns import ClientId, Round, Row, Rows
 
 LINE = 16  # numbers in a cache line
 SCORED = 4000  # examples in one forward pass
-
-
-@dataclass(frozen=True, eq=False)
-class Training:
-    """One client that is to train."""
-
-    start: Row
-    part: Part
-    now: Round
-    client: ClientId
-
-    @property
-    def width(self) -> int:
-        """Examples in its longest batch."""
-        return min(self.now.local.batch, len(self.part))
-
-    @property
-    def steps(self) -> int:
-        return self.now.local.epochs * -(-len(self.part) // self.width)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ step goes through the backward pass, so that what comes out of it is added to th
 """
 
 import ctypes
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn.functional import conv2d, pad
 
 from fedclade.data import Part
-from fedclade.local.general import General, PathName
+from fedclade.local.general import General, PathName, Training
 from fedclade.local.kernel import CNet, CRule, CState, Library, aligned
 from fedclade.local.stack import Stack, flat, is_flatten, is_plain, linear_layers
 from fedclade.nets import Net
@@ -156,6 +157,9 @@ class Convolution:
                     masks = self._form.head.masks(len(chosen), len(chosen)) if drops else None
                     total += learner.step(inputs[torch.from_numpy(chosen)], labels[chosen], masks)
         return learner.row, total / count
+
+    def train_all(self, asked: Sequence[Training]) -> list[tuple[Row, float]]:
+        return [self.train(each.start, each.part, each.now, each.client) for each in asked]
 
     def score(self, row: Row, part: Part) -> tuple[int, float]:
         return self._general.score(row, part)

@@ -1,6 +1,8 @@
 """The general path: any module, by torch's autograd, one client after another."""
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -18,6 +20,25 @@ Asked = Literal["auto", "general"]
 """What `engine.path` may say."""
 
 
+@dataclass(frozen=True, eq=False)
+class Training:
+    """One client that is to train."""
+
+    start: Row
+    part: Part
+    now: Round
+    client: ClientId
+
+    @property
+    def width(self) -> int:
+        """Examples in its longest batch."""
+        return min(self.now.local.batch, len(self.part))
+
+    @property
+    def steps(self) -> int:
+        return self.now.local.epochs * -(-len(self.part) // self.width)
+
+
 class General:
     """What every other path must agree with, and where it sends what it cannot do."""
 
@@ -30,6 +51,9 @@ class General:
 
     def train(self, start: Row, part: Part, now: Round, client: ClientId) -> tuple[Row, float]:
         return train(self._bench, start, part, now, client)
+
+    def train_all(self, asked: Sequence[Training]) -> list[tuple[Row, float]]:
+        return [self.train(each.start, each.part, each.now, each.client) for each in asked]
 
     def score(self, row: Row, part: Part) -> tuple[int, float]:
         return score(self._bench, row, part)

@@ -9,6 +9,7 @@ All of them do plain SGD on the same batches with the same dropped units, and ag
 not depend on who else is trained, so none of them depends on the number of workers.
 """
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from fedclade.data import Part
 from fedclade.local.batched import Batched
 from fedclade.local.convolution import Convolution, convolutional
-from fedclade.local.general import Asked, General, PathName
+from fedclade.local.general import Asked, General, PathName, Training
 from fedclade.local.kernel import Kernel, library
 from fedclade.local.stack import stack_of
 from fedclade.nets import Net
@@ -37,6 +38,10 @@ class Path(Protocol):
 
     def train(self, start: Row, part: Part, now: Round, client: ClientId) -> tuple[Row, float]:
         """The model after E epochs from `start`, and the mean loss of the last epoch."""
+        ...
+
+    def train_all(self, asked: Sequence[Training]) -> list[tuple[Row, float]]:
+        """The same for several clients, in their order."""
         ...
 
     def score(self, row: Row, part: Part) -> tuple[int, float]:
