@@ -18,7 +18,8 @@ CONVOLVED = "convolution" if is_built() else "general"
 
 class Doubled(nn.Sequential):
     def forward(self, inputs: Tensor) -> Tensor:
-        return 2 * super().forward(inputs)
+        outputs: Tensor = self[0](inputs)
+        return 2 * outputs
 
 
 def tied() -> nn.Module:
