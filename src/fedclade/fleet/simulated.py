@@ -48,6 +48,7 @@ class SimulatedFleet:
         known = federation.without_truth()
         self._known = known
         self._wire = wire
+        self._clients: tuple[ClientId, ...] = ()
         self._enrolled: dict[ClientId, int] = {}
         self._tested: dict[ClientId, int] = {}
         self._turns = sorted({*known.joins.values(), *(change.round for change in known.changes)})
@@ -90,12 +91,13 @@ class SimulatedFleet:
             return ()
         self._stage = stage
         held = {client: self._known.held(client, number) for client in self._known.present(number)}
+        self._clients = tuple(held)
         self._enrolled = {client: len(data.train) for client, data in held.items()}
         self._tested = {client: len(data.test) for client, data in held.items()}
         return ()
 
     def clients(self) -> tuple[ClientId, ...]:
-        return tuple(self._enrolled)
+        return self._clients
 
     def examples(self, clients: Sequence[ClientId]) -> dict[ClientId, int]:
         return {client: self._enrolled[client] for client in clients}
