@@ -7,7 +7,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c co
 export OMP_NUM_THREADS = 1
 export MKL_NUM_THREADS = 1
 
-.PHONY: help install demo test check format clean
+.PHONY: help install flower demo test check bare format clean
 
 help:           ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
@@ -26,11 +26,18 @@ $(VENV)/.core: $(VENV)/bin/python pyproject.toml constraints.txt $(NATIVE)
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core
-	@echo "installing the tools for tests ..."
-	$(PIP) -e ".[dev]"
+	@echo "installing Flower and the tools for tests ..."
+	$(PIP) -e ".[dev,flower]"
+	@touch $@
+
+$(VENV)/.flower: $(VENV)/.core
+	@echo "installing Flower (with Ray, 430 MB) ..."
+	$(PIP) -e ".[flower]"
 	@touch $@
 
 install: $(VENV)/.core  ## a virtual environment in .venv with fedclade in it
+
+flower: $(VENV)/.flower ## the same with Flower, for `engine.name = "flower"` and `fedclade deploy`
 
 demo: install           ## one minute, no network: real digits, four hidden groups
 	$(BIN)/fedclade demo
@@ -45,6 +52,10 @@ check: $(VENV)/.dev     ## the same with the fast tests only: under two minutes
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
+	$(BIN)/python -m pytest -n 2 -q -m "not slow"
+
+bare: $(VENV)/.core     ## the fast tests before Flower is installed, with the newest releases of what it caps
+	$(PIP) -e ".[dev]"
 	$(BIN)/python -m pytest -n 2 -q -m "not slow"
 
 format: $(VENV)/.dev    ## rewrite the sources in the house style

@@ -21,7 +21,7 @@ from fedclade.data.recipe import OVER, read_recipe
 from fedclade.methods import METHODS
 from fedclade.nets import NETS
 from fedclade.nouns import LocalTraining
-from fedclade.runs.experiment import EngineSettings, RunSettings, read_experiment
+from fedclade.runs.experiment import EngineSettings, FlowerSettings, RunSettings, read_experiment
 
 ROOT = Path(__file__).parents[1]
 DOCS = sorted((ROOT / "docs").glob("*.md"))
@@ -183,7 +183,12 @@ def meant(cell: str, known: Iterable[str]) -> set[str]:
 
 
 def test_reference_names_every_setting_with_its_default() -> None:
-    alone: dict[str, type] = {"[local]": LocalTraining, "[run]": RunSettings, "[engine]": EngineSettings}
+    alone: dict[str, type] = {
+        "[local]": LocalTraining,
+        "[run]": RunSettings,
+        "[engine]": EngineSettings,
+        "[engine] with Flower": FlowerSettings,
+    }
     for heading, kind in alone.items():
         told = [row[:3] for row in rows(f"### {heading}")]
         for name, default in defaults(kind):

@@ -34,7 +34,7 @@ def read_npz(path: Path) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
         except InputError:
             raise
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as wrong:
-            raise not_a("npz", path, str(wrong)) from None
+            raise not_a("npz", path, str(wrong)[:200]) from None
 
 
 def pair_in(entries: list[str], path: Path) -> tuple[str, str]:

@@ -7,7 +7,6 @@ delta = 2, and beta the root for which the sizes add up. Every example is used o
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from fedclade.data.examples import Index, Source
 from fedclade.data.federation import Federation
@@ -61,6 +60,8 @@ def power_law(total: int, clients: int) -> NDArray[np.int64]:
         return float((alpha + np.exp(beta * growth)).sum() - total)
 
     largest = np.log(total) / growth[-1]  # then the last client alone has all of them
+    from scipy.optimize import brentq  # 0.4 s: a site that starts for every message does not need it
+
     beta = brentq(excess, -700 / growth[-1], largest, xtol=1e-15) if excess(-700 / growth[-1]) < 0 else 0.0
     sizes = np.floor(alpha + np.exp(beta * growth)).astype(np.int64)
     left = total - int(sizes.sum())

@@ -24,7 +24,8 @@ KINDS: dict[Trip, str] = {  # Flower routes by category and action
     "enrol": "query.enrol",
 }
 RAW = "fedclade.raw"  # how an array is written: its bytes, in C order; the dtype says which end comes first
-RAISED, LATE = 2, 3  # Flower's error codes: the client's code raised an exception, the message expired
+LATE = 3  # Flower's error code of a message that expired
+ERRORS = {2: "its code raised an exception", LATE: "no answer in time", 5: "its node is gone"}
 
 
 def packed(header: Mapping[str, object], arrays: Mapping[str, NDArray[np.generic]]) -> RecordDict:
@@ -65,7 +66,7 @@ def arrays_in(content: RecordDict, forms: Mapping[str, Form]) -> dict[str, NDArr
             type(got) is int and got >= 0 and (got == need if need is not None else got <= form.most)
             for got, need in zip(shape, form.shape, strict=True)
         ):
-            raise ValueError(f"{name}: got shape {quoted(str(shape))}, need {form.shape}")
+            raise ValueError(f"{name}: got shape {str(shape)[:60]}, need {form.shape}")
         if len(array.data) != math.prod(shape) * dtype.itemsize:
             raise ValueError(f"{name}: got {len(array.data)} bytes, need {math.prod(shape) * dtype.itemsize}")
         found[name] = np.frombuffer(array.data, dtype).reshape(shape)
@@ -83,9 +84,7 @@ def rows_in(content: RecordDict) -> Rows:
 def answered(message: Message) -> dict[str, object]:
     """The header of a client's message, or ValueError with what went wrong at its end."""
     if message.has_error():
-        known = {RAISED: "its code raised an exception", LATE: "no answer in time"}
-        said = known.get(message.error.code, quoted(str(message.error.reason)))
-        raise ValueError(f"Flower error {message.error.code}: {said}")
+        raise ValueError(ERRORS.get(message.error.code, f"Flower: {quoted(str(message.error.reason))}"))
     header = header_in(message.content)
     if "failure" in header:
         raise ValueError(f"the client failed: {quoted(header['failure'])}")

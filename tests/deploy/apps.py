@@ -1,0 +1,24 @@
+"""Plans of apps, and a port that nobody uses."""
+
+import socket
+from pathlib import Path
+
+from fedclade.deploy.plan import Plan
+
+
+def planned(
+    folder: Path,
+    sites: tuple[str, ...] = ("site-1", "site-2"),
+    hosts: tuple[str, ...] = ("127.0.0.1",),
+    port: int = 8443,
+    superlink_port: int = 8000,
+) -> Plan:
+    return Plan(folder=folder, sites=sites, hosts=hosts, port=port, superlink_port=superlink_port)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    assert isinstance(port, int)
+    return port

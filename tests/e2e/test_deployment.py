@@ -1,0 +1,214 @@
+"""Real Flower processes on loopback: the same models as simulated, whatever is killed, refused or lied about."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("flwr", reason="Flower is an extra: pip install 'fedclade[flower]'")
+
+from conformance.every_verb import EveryVerb
+from e2e.fleet import CLIENTS, STARTED, Deployment, copy_into, deployment, events, verdict, wait_until
+from fedclade.methods import METHODS, register
+from fedclade.nouns import FedcladeError
+from fedclade.runs.folder import RunFolder
+
+register("every-verb", EveryVerb, finds_groups=True)
+
+SAME = {"local__lr": 0.1, "run__participation": 1.0, "run__evaluate_every": 3, "run__rounds": 3}
+EXPERIMENT = """
+[data]
+source = "digits"
+world = "classes"
+clients = 4
+groups = 2
+[local]
+lr = 0.1
+[run]
+rounds = 3
+participation = 1.0
+evaluate_every = 3
+[engine]
+workers = 1
+"""
+
+
+def simulated(place: Path, *changes: str) -> dict[str, object]:
+    """The same experiment in this process: what the fleet must come to."""
+    from fedclade.runs.experiment import read_experiment
+    from fedclade.runs.run import start
+
+    path = place / "simulated.toml"
+    path.write_text(EXPERIMENT)
+    name = "-".join(changes).replace("/", "_") or "plain"
+    return dict(start(read_experiment(path, changes), out=place / f"simulated-{name}").result)
+
+
+def with_every_verb(fleet: Deployment) -> None:
+    """The test's own method, brought along in the app."""
+    copy_into(fleet.app, Path(__file__).parents[1] / "conformance" / "every_verb.py")
+    server = fleet.app / "fleet_app" / "server_app.py"
+    server.write_text(
+        "import fedclade\nfrom fleet_app.every_verb import EveryVerb\n"
+        'fedclade.register("every-verb", EveryVerb, finds_groups=True)\n' + server.read_text()
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(2400)
+def test_every_method_comes_to_the_same_models(tmp_path: Path) -> None:
+    """Meanwhile nodes that were never let in knock at the door; and the bytes on the wire are those of the ledger."""
+    with deployment(tmp_path) as fleet:
+        with_every_verb(fleet)
+        strangers = tmp_path / "strangers"
+        strangers.mkdir()
+        other = Deployment(strangers)  # only its keys are used
+        fleet.start_sites(*CLIENTS)
+        mine, theirs = fleet.app / "keys", strangers / "fleet" / "keys"
+        trusted = ("--root-certificates", str(mine / "ca.crt"))
+        fleet.start_stranger("without a key", *trusted)
+        unregistered = ("--auth-supernode-private-key", str(theirs / "sites" / CLIENTS[0]))
+        fleet.start_stranger("unregistered", *trusted, *unregistered)
+        fleet.start_stranger("wrong CA", "--root-certificates", str(theirs / "ca.crt"), *unregistered)
+        other.stop()
+        for method in sorted(METHODS):
+            found = fleet.finished_run(method, tmp_path / "runs" / method, **SAME, method__name=method)
+            wanted = simulated(tmp_path, f"method.name={method}")
+            assert found["model_hash"] == wanted["model_hash"], method
+            assert found["accuracy"] == wanted["accuracy"], method
+            assert {key: found[key] for key in found if key.startswith("bytes")} == {
+                key: wanted[key] for key in wanted if key.startswith("bytes")
+            }
+            assert not [one for event in events(tmp_path / "runs" / method) for one in told(event, "refused")]
+        for label in ("without a key", "unregistered", "wrong CA"):
+            assert STARTED not in fleet.log(label), label
+            wait_until(f"the node {label} gives up", lambda label=label: fleet.processes[label].poll() is not None)  # type: ignore[misc]
+        # A larger model, so that what Flower adds to it can be seen beside it.
+        up, down = fleet.relay.up, fleet.relay.down
+        found = fleet.finished_run("large", tmp_path / "runs" / "large", **SAME, net__hidden=4000)
+        parameters = 64 * 4000 + 4000 + 4000 * 10 + 10
+        assert found["bytes_down_train_mean"] == 3 * 4 * 4 * parameters
+        for way, crossed in (("up", fleet.relay.up - up), ("down", fleet.relay.down - down)):
+            booked = sum(int(str(found[key])) for key in found if key.startswith(f"bytes_{way}_"))
+            assert booked <= crossed <= 1.05 * booked, (way, booked, crossed)
+
+
+LIES = '''
+import numpy as np
+from flwr.app import Array, ConfigRecord
+from fedclade.deploy import client_app
+from fedclade.fleet.flower.messages import RAW, header_in
+from fleet_app.load_data import load_data
+import json
+
+app = client_app(load_data)
+honest = dict(app._registered_funcs)
+
+
+def lying(message, context):
+    """client-03 lies in another way in every round."""
+    reply = honest["train.default"](message, context)
+    if context.node_config["name"] != "client-03":
+        return reply
+    arrays = reply.content.array_records["arrays"]
+    row = arrays["row"]
+    number = header_in(message.content)["now"]["number"]
+    if number == 1:
+        arrays["row"] = Array(dtype=row.dtype, shape=row.shape, stype=RAW, data=b"\\xff" * len(row.data))
+    if number == 2:
+        arrays["row"] = Array(dtype=row.dtype, shape=(1, *row.shape), stype=RAW, data=row.data)
+    if number == 3:
+        arrays["row"] = Array(dtype=row.dtype, shape=(20_000_000,), stype=RAW, data=bytes(80_000_000))
+    if number == 4:
+        header = {**header_in(reply.content), "client": "client-00"}
+        reply.content["header"] = ConfigRecord({"json": json.dumps(header)})
+    if number == 5:
+        raise RuntimeError("a secret of this site")
+    return reply
+
+
+app._registered_funcs["train.default"] = lying
+'''
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_liar_is_refused_and_a_newcomer_is_placed(tmp_path: Path) -> None:
+    with deployment(tmp_path) as fleet:
+        (fleet.app / "fleet_app" / "client_app.py").write_text(LIES)
+        fleet.start_sites(*CLIENTS[1:])
+        folder = tmp_path / "run"
+        changes = {**SAME, "run__rounds": 6, "run__evaluate_every": 6, "engine__clients": 3}
+        process = fleet.start_run("run", folder, **changes)
+        fleet.wait(process, "a round is over", lambda: "round" in kinds(folder))
+        fleet.start_sites(CLIENTS[0])
+        fleet.await_verdict("run", folder, process, 500)
+        rounds = {event["round"]: event for event in events(folder) if event["event"] == "round"}
+        reasons = [one["reason"] for number in range(1, 6) for one in told(rounds[number], "refused")]
+        assert len(reasons) == 5, reasons
+        for reason, wanted in zip(
+            reasons,
+            ("NaN or infinite", "got shape (1, ", "got shape (20000000,)", "got 'client-00'", "raised an exception"),
+            strict=True,
+        ):
+            assert wanted in reason
+        assert not told(rounds[6], "refused")  # honest again, and welcome
+        assert "a secret" not in (folder / "events.jsonl").read_text()
+        newcomers = [event for event in events(folder) if event["event"] == "newcomers"]
+        assert [event["clients"] for event in newcomers] == [[CLIENTS[0]]]
+        assert sum(len(members) for members in json.loads(json.dumps(verdict(folder)["groups"]))) == 4
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_kills(tmp_path: Path) -> None:
+    """`kill -9` of a SuperNode in a round, and of the SuperLink: the one is missing, the other goes on to the same."""
+    with deployment(tmp_path) as fleet:
+        fleet.start_sites(*CLIENTS)
+
+        folder = tmp_path / "resumed"
+        process = fleet.start_run("interrupted", folder, **SAME)
+        fleet.wait(process, "a round is over", lambda: "round" in kinds(folder))
+        fleet.kill("superlink")
+        process.wait(timeout=120)
+        assert not (folder / "result.json").exists()
+        fleet.start_superlink()
+        wait_until("nobody holds the folder", lambda: unheld(folder), 120)
+        found = fleet.finished_run("resumed", folder, **SAME)
+        assert found["model_hash"] == simulated(tmp_path)["model_hash"]
+        assert "resume" in kinds(folder)
+
+        folder = tmp_path / "killed"
+        process = fleet.start_run("killed", folder, **{**SAME, "run__rounds": 3}, engine__train_seconds=40)
+        fleet.wait(process, "the first round is over", lambda: "round" in kinds(folder))
+        asked = fleet.log(CLIENTS[2]).count("train message")
+        fleet.wait(process, "the next one is under way", lambda: fleet.log(CLIENTS[2]).count("train message") > asked)
+        fleet.kill(CLIENTS[2])
+        fleet.await_verdict("killed", folder, process, 400)
+        missing = [one for event in events(folder) for one in told(event, "refused")]
+        assert {one["client"] for one in missing} == {CLIENTS[2]}
+        assert {one["reason"] for one in missing} <= {"no answer within 40 s", "its node is gone"}
+        assert missing[0]["reason"] == "no answer within 40 s"
+        took_part = [event["took_part"] for event in events(folder) if event["event"] == "round"]
+        assert took_part[0] == 4
+        assert took_part[-1] == 3
+
+
+def told(event: dict[str, object], key: str) -> list[dict[str, str]]:
+    found = event.get(key, [])
+    assert isinstance(found, list)
+    return found
+
+
+def kinds(folder: Path) -> list[object]:
+    return [event["event"] for event in events(folder)] if (folder / "events.jsonl").exists() else []
+
+
+def unheld(folder: Path) -> bool:
+    """Whether a killed ServerApp has let go of its folder."""
+    try:
+        with RunFolder.open(folder) as held:
+            held.hold()
+    except FedcladeError:
+        return False
+    return True
