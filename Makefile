@@ -17,7 +17,10 @@ $(VENV)/bin/python:
 	  { echo "error: Python is too old, $$($(PYTHON) --version): need 3.11 or newer; do: make PYTHON=python3.11" >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.core: $(VENV)/bin/python pyproject.toml constraints.txt
+# What the kernel is built from: a change installs it anew.
+NATIVE := hatch_build.py $(wildcard src/fedclade/local/native/*.[ch]) src/fedclade/local/native/build.py
+
+$(VENV)/.core: $(VENV)/bin/python pyproject.toml constraints.txt $(NATIVE)
 	@echo "installing fedclade and what it needs (torch is large: a minute or more) ..."
 	$(PIP) -e .
 	@touch $@

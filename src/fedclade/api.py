@@ -36,6 +36,7 @@ class Settings(TypedDict, total=False):
     momentum: float
     weight_decay: float
     workers: int
+    path: str
 
 
 def train(

@@ -9,6 +9,7 @@ import pytest
 from cli.calling import call, parsed
 from fedclade import __version__
 from fedclade.cli.app import code_of
+from fedclade.local import is_built
 from fedclade.methods import METHODS
 
 EXPERIMENT = """
@@ -200,7 +201,11 @@ def test_doctor(capsys: pytest.CaptureFixture[str]) -> None:
     assert isinstance(found["checks"], dict)
     assert found["checks"]["workers can be forked"]
     assert found["packages"]["fedclade"] == __version__  # type: ignore[index]
-    assert "torch" in call("doctor", capsys)[1]
+    assert found["engine"]["kernel"] == is_built()  # type: ignore[index]
+    assert found["engine"]["paths"]["mlp"] == ("kernel" if is_built() else "batched")  # type: ignore[index]
+    shown = call("doctor", capsys)[1]
+    assert "torch" in shown
+    assert "net mlp" in shown
 
 
 @pytest.mark.parametrize(

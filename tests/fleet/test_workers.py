@@ -15,7 +15,7 @@ from fedclade.data import Federation
 from fedclade.fleet.protocol import Ask
 from fedclade.fleet.simulated import SimulatedFleet
 from fedclade.fleet.workers import Shared, WorkerFailed, Workers
-from fedclade.local import Client
+from fedclade.local import Client, path_for
 from fedclade.nets import net_for
 from fedclade.nouns import Assignment, Round, Stopped
 
@@ -32,6 +32,50 @@ def test_bits_do_not_depend_on_the_number_of_workers(net: str, alike: Federation
             rows.append(fleet.train_mean(first, NOW).rows)
     assert not np.array_equal(rows[0], first.rows)
     assert all(np.array_equal(rows[0], other) for other in rows[1:])
+
+
+@pytest.mark.parametrize("net", ["mlp", "logistic"])
+def test_nor_on_who_is_trained_at_once(net: str, alike: Federation, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a kernel clients train in groups, and which groups there are depends on the number of workers."""
+    monkeypatch.setattr("fedclade.local.plan.library", lambda: None)
+    made = net_for(net, alike.shape, alike.classes)
+    assert path_for(made) == "batched"
+    first = Assignment.of_one(made.first(0), alike.clients)
+    rows = []
+    for workers in (0, 1, 2):
+        with SimulatedFleet(alike, made, workers=workers) as fleet:
+            rows.append(fleet.train(first, NOW).rows)
+    assert all(np.array_equal(rows[0], other) for other in rows[1:])
+    alone = Client(made)
+    for client, row in zip(alike.clients, rows[0], strict=True):
+        assert np.array_equal(alone.answer(Ask("train", client, NOW, first.rows), alike[client]).arrays["row"], row)
+
+
+def test_each_client_gets_the_model_that_is_meant_for_it(alike: Federation) -> None:
+    """Several requests in one message, several models among them, and others in the next call."""
+    made = net_for("logistic", alike.shape, alike.classes)
+    clients = [f"client-{number:02}" for number in range(60)]
+    many = Federation("many", {client: alike[alike.clients[number % 6]] for number, client in enumerate(clients)}, 10)
+    scores = []
+    for workers in (0, 1, 2):
+        with SimulatedFleet(many, made, workers=workers) as fleet:
+            for shift in (0, 3):
+                rows = np.stack([made.first(number + shift) for number in range(7)])
+                models = Assignment(rows, {client: number % 7 for number, client in enumerate(clients)})
+                scores.append(fleet.evaluate(models, NOW).losses.tolist())
+    assert scores[0::2] == [scores[0]] * 3
+    assert scores[1::2] == [scores[1]] * 3
+    assert scores[0] != scores[1]
+    for number in (0, 8, 59):
+        logits = made.module(made.first(number % 7))(torch.from_numpy(alike[alike.clients[number % 6]].test.inputs))
+        labels = torch.from_numpy(alike[alike.clients[number % 6]].test.labels)
+        assert scores[0][number] == pytest.approx(torch.nn.functional.cross_entropy(logits, labels).item(), abs=1e-6)
+
+
+def test_there_are_no_more_workers_than_processors(alike: Federation) -> None:
+    made = net_for("logistic", alike.shape, alike.classes)
+    with SimulatedFleet(alike, made, workers=200) as fleet:
+        assert len(fleet._workers._workers) <= len(os.sched_getaffinity(0))
 
 
 def test_workers_do_as_well_after_torch_was_used_with_threads(alike: Federation) -> None:
@@ -77,7 +121,7 @@ def test_a_bug_in_a_client_stops_the_run(alike: Federation) -> None:
 def test_a_dead_worker_is_noticed(alike: Federation) -> None:
     made = net_for("logistic", alike.shape, alike.classes)
     with SimulatedFleet(alike, made, workers=2) as fleet:
-        os.kill(fleet._workers._processes[1].pid or 0, signal.SIGKILL)
+        os.kill(fleet._workers._workers[1].process.pid or 0, signal.SIGKILL)
         with pytest.raises(Stopped, match=r"a worker process died.*exit code -9"):
             fleet.train_mean(Assignment.of_one(made.first(0), alike.clients), NOW)
 
@@ -85,7 +129,7 @@ def test_a_dead_worker_is_noticed(alike: Federation) -> None:
 def test_workers_leave_when_they_are_closed(alike: Federation) -> None:
     made = net_for("logistic", alike.shape, alike.classes)
     fleet = SimulatedFleet(alike, made, workers=2)
-    pids = [process.pid for process in fleet._workers._processes]
+    pids = [worker.process.pid for worker in fleet._workers._workers]
     open_before = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 0
     fleet.close()
     for pid in pids:
@@ -156,7 +200,7 @@ def test_requests_are_taken_one_by_one(alike: Federation) -> None:
             yield Ask("evaluate", client, NOW, made.first(0)[None])
 
     playing = Client(made)
-    workers = Workers(lambda ask: playing.answer(ask, alike[ask.client]), 2)
+    workers = Workers(lambda asks: playing.answers([(ask, alike[ask.client]) for ask in asks]), 2)
     replies = workers.ask(requests())
     next(replies)
     assert taken == 3

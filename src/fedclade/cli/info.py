@@ -48,6 +48,7 @@ def doctor(as_json: Json = False, quiet: Quiet = False) -> None:
 
     from fedclade.data import SOURCES
     from fedclade.runs.environment import EXTRAS, environment, installed
+    from fedclade.runs.venue import paths_here
 
     machine = environment()
     folder = os.environ.get("FEDCLADE_DATA", "")
@@ -59,11 +60,12 @@ def doctor(as_json: Json = False, quiet: Quiet = False) -> None:
     }
     extras = {extra: installed(package) for extra, package in EXTRAS.items()}
     here = [name for name, source in SOURCES.items() if not broken and source.here()]
+    kernel, paths = paths_here()
     found = {
         **{name: machine[name] for name in ("python", "packages", "platform", "cores", "memory_bytes")},
         "extras": extras,
         "sources": here,
-        "engine": {"name": "simulated", "path": "general", "threads_per_worker": 1},
+        "engine": {"name": "simulated", "kernel": kernel, "paths": paths, "threads_per_worker": 1},
         "checks": checks,
     }
     if as_json:
@@ -81,7 +83,9 @@ def doctor(as_json: Json = False, quiet: Quiet = False) -> None:
             ("sources here", ", ".join(here) or "none"),
             ("cores", str(found["cores"])),
             ("memory", f"{memory / 1e9:.1f} GB"),
-            ("engine", "simulated, one thread per worker, general path (torch autograd)"),
+            ("engine", "simulated, one thread per worker"),
+            ("kernel", "built" if kernel else "not built: install a C compiler, then fedclade again"),
+            *((f"net {name}", f"{path} path") for name, path in paths.items()),
             *rows,
         ]
     table(("what", "here"), rows, left=2)

@@ -1,6 +1,7 @@
 """A federation in this machine: every client's part is played by a worker, from the examples it holds."""
 
 import math
+import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -9,9 +10,11 @@ from fedclade.fleet import server
 from fedclade.fleet.gate import Arrival
 from fedclade.fleet.protocol import Ask, Losses, Means, Refusal, Reply, Scores, Sketches, Updates
 from fedclade.fleet.workers import Workers
-from fedclade.local import Client
+from fedclade.local import Asked, Client, is_built, path_for
 from fedclade.nets import Net
 from fedclade.nouns import Assignment, ClientId, InputError, Round, Rows
+
+__all__ = ["SimulatedFleet", "is_built", "path_for", "undisturbed"]
 
 Wire = Callable[[Iterator[Reply]], Iterable[Reply]]
 """What becomes of the replies to one call on their way to the server."""
@@ -22,22 +25,40 @@ def undisturbed(replies: Iterator[Reply]) -> Iterable[Reply]:
     return replies
 
 
+def cores() -> int:
+    """Processors that this process may use: more workers than these would only get in each other's way."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 class SimulatedFleet:
     """All clients of a federation; they never fail, unless the wire is told to lose, delay or change their replies."""
 
-    def __init__(self, federation: Federation, net: Net, *, workers: int = 1, wire: Wire = undisturbed) -> None:
+    def __init__(
+        self,
+        federation: Federation,
+        net: Net,
+        *,
+        workers: int = 1,
+        wire: Wire = undisturbed,
+        path: Asked = "auto",
+    ) -> None:
         if workers < 0:
             raise InputError("too few workers", where="engine.workers", got=str(workers), need="0 or more")
-        client = Client(net)
+        client = Client(net, path)
         known = federation.without_truth()
         self._known = known
         self._wire = wire
+        self._clients: tuple[ClientId, ...] = ()
         self._enrolled: dict[ClientId, int] = {}
         self._tested: dict[ClientId, int] = {}
         self._turns = sorted({*known.joins.values(), *(change.round for change in known.changes)})
         self._stage = 0
+        some = known[known.clients[0]].train.pool.inputs
         self._workers = Workers(
-            lambda ask: client.answer(ask, known.held(ask.client, ask.now.number)), min(workers, len(known))
+            lambda asks: client.answers([(ask, known.held(ask.client, ask.now.number)) for ask in asks]),
+            min(workers, len(known), cores()),
+            warm=lambda: client.warm(some),
+            together=client.together,
         )
         self._post = server.Post(
             parameters=net.size,
@@ -70,12 +91,13 @@ class SimulatedFleet:
             return ()
         self._stage = stage
         held = {client: self._known.held(client, number) for client in self._known.present(number)}
+        self._clients = tuple(held)
         self._enrolled = {client: len(data.train) for client, data in held.items()}
         self._tested = {client: len(data.test) for client, data in held.items()}
         return ()
 
     def clients(self) -> tuple[ClientId, ...]:
-        return tuple(self._enrolled)
+        return self._clients
 
     def examples(self, clients: Sequence[ClientId]) -> dict[ClientId, int]:
         return {client: self._enrolled[client] for client in clients}

@@ -1,8 +1,9 @@
 """Persistent worker processes that answer for clients, one thread each.
 
 Workers are forked, so that examples and the net are in their memory without a copy, and any function that makes a
-module will do. Models travel through memory that a worker shares with the server; only a short header goes through
-a pipe. Each request is answered from its own content alone: who answers it, and when, changes no bit.
+module will do. Models travel through memory that a worker shares with the server, once for all clients that start from
+the same one; only a short header goes through a pipe. Each request is answered from its own content alone: who answers
+it, when, and together with which others, changes no bit.
 """
 
 import json
@@ -12,8 +13,9 @@ import os
 import signal
 import tempfile
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import islice
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from time import process_time
@@ -24,9 +26,15 @@ from numpy.typing import NDArray
 from fedclade.fleet.protocol import Ask, Reply
 from fedclade.local import one_thread
 from fedclade.local.client import Answer
-from fedclade.nouns import FedcladeError, LocalTraining, Round, Stopped
+from fedclade.nouns import FedcladeError, LocalTraining, Round, Rows, Stopped
 
 ALIGNMENT = 64  # bytes; linear algebra is fastest, and always takes the same path, on such addresses
+SHORT = 16  # requests in one message, where an answer costs little more than the message
+SMALL = 2**20  # bytes of a model with which that is so
+
+
+Places = list[tuple[str, str, list[int], int]]
+"""Where arrays stand in shared memory: name, type, shape, first byte."""
 
 
 class Shared:
@@ -36,26 +44,31 @@ class Shared:
         self._file = os.memfd_create("fedclade") if hasattr(os, "memfd_create") else unnamed_file()
         self._memory: mmap.mmap | None = None
 
-    def write(self, arrays: Mapping[str, NDArray[np.generic]]) -> list[tuple[str, str, list[int], int]]:
+    def write(self, arrays: Mapping[str, NDArray[np.generic]]) -> Places:
         """Put the arrays there; returns what `read` needs to find them."""
-        places: list[tuple[str, str, list[int], int]] = []
+        places: Places = []
         end = 0
         for name, array in arrays.items():
             places.append((name, array.dtype.str, list(array.shape), end))
             end += -(-array.nbytes // ALIGNMENT) * ALIGNMENT
         memory = self._mapped(end)
         for (_, _, _, start), array in zip(places, arrays.values(), strict=True):
-            whole: NDArray[np.uint8] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-            np.frombuffer(memory, np.uint8, whole.size, start)[:] = whole
+            there: NDArray[np.generic] = np.frombuffer(memory, array.dtype, array.size, start).reshape(array.shape)
+            there[...] = array
         return places
 
     def read(self, places: Iterable[tuple[str, str, list[int], int]]) -> dict[str, NDArray[np.generic]]:
         """Copies of the arrays that stand there."""
+        return {name: array.copy() for name, array in self.look(places).items()}
+
+    def look(self, places: Iterable[tuple[str, str, list[int], int]]) -> dict[str, NDArray[np.generic]]:
+        """The arrays where they stand, not to be written to; they hold until the next `write`."""
         found: dict[str, NDArray[np.generic]] = {}
         for name, dtype, shape, start in places:
             size = int(np.prod(shape, dtype=np.int64))
             memory = self._mapped(start + size * np.dtype(dtype).itemsize)
-            found[name] = np.frombuffer(memory, np.dtype(dtype), size, start).reshape(shape).copy()
+            found[name] = np.frombuffer(memory, np.dtype(dtype), size, start).reshape(shape)
+            found[name].flags.writeable = False
         return found
 
     def close(self) -> None:
@@ -74,6 +87,10 @@ class Shared:
         return self._memory
 
 
+def nothing() -> None:
+    """A worker that need not warm up."""
+
+
 def unnamed_file() -> int:
     """A file that is gone when nobody has it open, where the system has no memory without a name."""
     handle, path = tempfile.mkstemp(prefix="fedclade-")
@@ -81,105 +98,150 @@ def unnamed_file() -> int:
     return handle
 
 
+@dataclass(eq=False)
+class Worker:
+    """The server's side of one worker: what it is told goes through `asks`, what it answers through `replies`."""
+
+    process: BaseProcess
+    pipe: Connection
+    asks: Shared
+    replies: Shared
+    seconds: float = 0.0
+    """Processor time that it has used so far."""
+    models: dict[tuple[int, tuple[int, ...]], Rows] = field(default_factory=dict)
+    """What stands in `asks` now, by address; kept, so that no other model can come to stand there."""
+    places: Places = field(default_factory=list)
+    waiting: bool = False
+    """Whether it has something to answer."""
+
+
 class Workers:
     """So many processes that answer requests; 0: this process answers itself."""
 
-    def __init__(self, answer: Answer, count: int) -> None:
-        self._answer = answer
-        self._processes: list[BaseProcess] = []
-        self._pipes: list[Connection] = []
-        self._shared: list[Shared] = []
-        self._seconds = [0.0] * count
-        self._busy: dict[Connection, int] = {}
+    def __init__(self, answer: Answer, count: int, *, warm: Callable[[], None] = nothing, together: int = 1) -> None:
+        self._answer, self._together = answer, together
+        self._workers: list[Worker] = []
         context = multiprocessing.get_context("fork")
         for number in range(count):
             here, there = context.Pipe()
-            shared = Shared()
+            asks, replies = Shared(), Shared()
+            not_mine = [*(worker.pipe for worker in self._workers), here]
             process = context.Process(
-                target=serve, args=(answer, there, shared, [*self._pipes, here]), name=f"fedclade-{number}", daemon=True
+                target=serve,
+                args=(answer, warm, there, asks, replies, not_mine),
+                name=f"fedclade-{number}",
+                daemon=True,
             )
             process.start()
             there.close()
-            self._processes.append(process)
-            self._pipes.append(here)
-            self._shared.append(shared)
+            self._workers.append(Worker(process, here, asks, replies))
 
     @property
     def cpu_seconds(self) -> float:
         """What the workers have computed so far."""
-        return sum(self._seconds)
+        return sum(worker.seconds for worker in self._workers)
 
     def ask(self, asks: Iterable[Ask]) -> Iterator[Reply]:
-        """The replies as they arrive. Requests are taken one by one, when a worker is free."""
-        if not self._pipes:
-            with one_thread():
-                yield from map(self._answer, asks)
-            return
-        for number in self._busy.values():  # answers to a call that nobody waited for
-            self._receive(number)
-        busy = self._busy = {}
+        """The replies as they arrive. Requests are taken when a worker is free, a few at a time."""
+        share = self._share(asks)
         rest = iter(asks)
-        for number in range(len(self._pipes)):
-            if (first := next(rest, None)) is not None:
-                busy[self._send(number, first)] = number
-        while busy:
+        if not self._workers:
+            with one_thread():
+                while some := list(islice(rest, share)):
+                    yield from self._answer(some)
+            return
+        for worker in self._workers:  # answers to a call that nobody waited for
+            if worker.waiting:
+                self._receive(worker)
+            worker.models = {}
+        for worker in self._workers:
+            self._send(worker, list(islice(rest, share)))
+        while busy := {worker.pipe: worker for worker in self._workers if worker.waiting}:
             for pipe in wait(list(busy)):
                 assert isinstance(pipe, Connection)
-                number = busy.pop(pipe)
-                reply = self._receive(number)
-                if (following := next(rest, None)) is not None:
-                    busy[self._send(number, following)] = number
-                yield reply
+                replies = self._receive(busy[pipe])
+                self._send(busy[pipe], list(islice(rest, share)))
+                yield from replies
+
+    def _share(self, asks: Iterable[Ask]) -> int:
+        """How many requests go in one message: one where an answer takes long, so that all workers end together."""
+        if not isinstance(asks, Collection) or not asks:
+            return 1
+        first = next(iter(asks))
+        most = self._together if first.verb == "train" else SHORT if first.rows.nbytes <= SMALL else 1
+        return max(1, min(most, len(asks) // (3 * max(1, len(self._workers)))))
 
     def close(self) -> None:
         """Stop the workers; idle ones leave when their pipe closes."""
-        for pipe in self._pipes:
-            pipe.close()
-        for process in self._processes:
-            process.join(timeout=1)
-            if process.is_alive():
-                process.terminate()
-                process.join()
-        for shared in self._shared:
-            shared.close()
-        self._pipes, self._processes, self._shared = [], [], []
+        for worker in self._workers:
+            worker.pipe.close()
+        for worker in self._workers:
+            worker.process.join(timeout=1)
+            if worker.process.is_alive():
+                worker.process.terminate()
+                worker.process.join()
+            worker.asks.close()
+            worker.replies.close()
+        self._workers = []
 
-    def _send(self, number: int, ask: Ask) -> Connection:
+    def _send(self, worker: Worker, asks: Sequence[Ask]) -> None:
+        """Requests of one round; a model that several of them share is sent once, and once for several messages."""
+        if not asks:
+            return
+        models = {address(ask.rows): ask.rows for ask in asks}
+        if not models.keys() <= worker.models.keys():
+            worker.places = worker.asks.write({str(number): rows for number, rows in enumerate(models.values())})
+            worker.models = models
+        order = {key: number for number, key in enumerate(worker.models)}
         header = {
-            "ask": {
-                "verb": ask.verb,
-                "client": ask.client,
-                "encoder": ask.encoder,
-                "points": ask.points,
-                "features": ask.features,
-            },
-            "now": asdict(ask.now),
-            "places": self._shared[number].write({"rows": ask.rows}),
+            "asks": [
+                {
+                    "verb": ask.verb,
+                    "client": ask.client,
+                    "encoder": ask.encoder,
+                    "points": ask.points,
+                    "features": ask.features,
+                }
+                for ask in asks
+            ],
+            "models": [order[address(ask.rows)] for ask in asks],
+            "now": asdict(asks[0].now),
+            "places": worker.places,
         }
         try:
-            self._pipes[number].send_bytes(json.dumps(header).encode())
+            worker.pipe.send_bytes(json.dumps(header).encode())
         except OSError:
-            raise self._died(number) from None
-        return self._pipes[number]
+            raise self._died(worker) from None
+        worker.waiting = True
 
-    def _receive(self, number: int) -> Reply:
+    def _receive(self, worker: Worker) -> list[Reply]:
+        worker.waiting = False
         try:
-            header = json.loads(self._pipes[number].recv_bytes())
+            header = json.loads(worker.pipe.recv_bytes())
         except (EOFError, OSError):
-            raise self._died(number) from None
+            raise self._died(worker) from None
         if "bug" in header:  # in a simulation nothing fails but the code
-            raise WorkerFailed(f'client "{header["client"]}" failed', header["bug"])
-        self._seconds[number] = header["cpu_seconds"]
-        return Reply(**header["reply"], arrays=self._shared[number].read(header["places"]))
+            raise WorkerFailed(f"{header['who']} failed", header["bug"])
+        worker.seconds = header["cpu_seconds"]
+        arrays = worker.replies.read(header["places"])
+        return [
+            Reply(**told, arrays={name: arrays[f"{number} {name}"] for name in names})
+            for number, (told, names) in enumerate(header["replies"])
+        ]
 
-    def _died(self, number: int) -> Stopped:
-        self._processes[number].join(timeout=1)
+    def _died(self, worker: Worker) -> Stopped:
+        worker.process.join(timeout=1)
         return Stopped(
             "a worker process died",
-            where=f"worker {number}",
-            got=f"exit code {self._processes[number].exitcode}",
+            where=worker.process.name,
+            got=f"exit code {worker.process.exitcode}",
             need="a living worker (killed by hand, or out of memory?)",
         )
+
+
+def address(rows: Rows) -> tuple[int, tuple[int, ...]]:
+    """Where a model stands, and its shape: who has the same has the same numbers, as long as it is kept."""
+    return rows.ctypes.data, rows.shape
 
 
 class WorkerFailed(FedcladeError):
@@ -190,31 +252,53 @@ class WorkerFailed(FedcladeError):
         self.add_note(trace)
 
 
-def serve(answer: Answer, pipe: Connection, shared: Shared, not_mine: list[Connection]) -> None:
-    """A worker's life: answer until the server's end of the pipe is closed."""
+def serve(
+    answer: Answer,
+    warm: Callable[[], None],
+    pipe: Connection,
+    asks: Shared,
+    replies: Shared,
+    not_mine: list[Connection],
+) -> None:
+    """A worker's life: warm up, then answer until the server's end of the pipe is closed."""
     for inherited in not_mine:  # an open copy here would keep other workers waiting after the server is gone
         inherited.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server decides what an interrupt means
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     with one_thread():
-        while answered(answer, pipe, shared):
+        warm()
+        while answered(answer, pipe, asks, replies):
             pass
 
 
-def answered(answer: Answer, pipe: Connection, shared: Shared) -> bool:
-    """Answer one request; False when there will be no more."""
+def answered(answer: Answer, pipe: Connection, asks: Shared, replies: Shared) -> bool:
+    """Answer the requests of one message; False when there will be no more."""
     try:
         header = json.loads(pipe.recv_bytes())
     except (EOFError, OSError):
         return False
     try:
         now = Round(**{**header["now"], "local": LocalTraining(**header["now"]["local"])})
-        rows = shared.read(header["places"])["rows"].astype(np.float32, copy=False)
-        reply = answer(Ask(**header["ask"], now=now, rows=rows))
-        told = {"verb": reply.verb, "client": reply.client, "round": reply.round, "examples": reply.examples}
-        message = {"reply": told, "places": shared.write(reply.arrays), "cpu_seconds": process_time()}
+        models = [rows.astype(np.float32, copy=False) for rows in asks.look(header["places"]).values()]
+        asked = [
+            Ask(**told, now=now, rows=models[number])
+            for told, number in zip(header["asks"], header["models"], strict=True)
+        ]
+        found = answer(asked)
+        arrays = {
+            f"{number} {name}": array for number, reply in enumerate(found) for name, array in reply.arrays.items()
+        }
+        told = [
+            (
+                {"verb": reply.verb, "client": reply.client, "round": reply.round, "examples": reply.examples},
+                list(reply.arrays),
+            )
+            for reply in found
+        ]
+        message = {"replies": told, "places": replies.write(arrays), "cpu_seconds": process_time()}
     except Exception:
-        message = {"bug": traceback.format_exc(), "client": header["ask"]["client"]}
+        who = ", ".join(f'client "{ask["client"]}"' for ask in header["asks"])
+        message = {"bug": traceback.format_exc(), "who": who}
     try:
         pipe.send_bytes(json.dumps(message).encode())
     except OSError:

@@ -1,6 +1,9 @@
 """What a client does with its own data: train, evaluate, sketch. Rows and numbers in, rows and numbers out."""
 
 from fedclade.local.client import Client
+from fedclade.local.general import Asked
+from fedclade.local.kernel import is_built
+from fedclade.local.plan import path_for
 from fedclade.local.threads import one_thread
 
-__all__ = ["Client", "one_thread"]
+__all__ = ["Asked", "Client", "is_built", "one_thread", "path_for"]

@@ -1,12 +1,12 @@
 """A client's data in a few points: encode every example, then k-means."""
 
-import warnings
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedclade.data import Part
+from fedclade.local.clusters import k_means
 from fedclade.nouns import ClientId, Round
 from fedclade.nouns.settings import unknown
 
@@ -27,23 +27,17 @@ def sketch(
 
     There are never more points than distinct examples.
     """
-    from sklearn.cluster import KMeans  # 2 s: only when asked for
-    from sklearn.exceptions import ConvergenceWarning
-
     if encoder not in ENCODERS:
         raise unknown("the encoder", "sketch", encoder, ENCODERS)
     encoded = ENCODERS[encoder](part)
     wanted = min(points, len(np.unique(encoded, axis=0)))
-    seed = int(now.generator("sketch", client).integers(2**31))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # examples too close to be told apart: fewer points
-        found = KMeans(wanted, n_init=4, random_state=seed).fit(encoded)
-    counts = np.bincount(found.labels_, minlength=wanted)
+    centres, labels = k_means(encoded, wanted, now.generator("sketch", client))
+    counts = np.bincount(labels, minlength=wanted)
     # k-means numbers its clusters by chance; the largest first, then by their first example.
-    order = [number for number in np.lexsort((first_of(found.labels_, wanted), -counts)) if counts[number]]
-    return found.cluster_centers_[order].astype(np.float32), counts[order].astype(np.int64)
+    order = [number for number in np.lexsort((first_of(labels, wanted), -counts)) if counts[number]]
+    return centres[order], counts[order].astype(np.int64)
 
 
-def first_of(labels: NDArray[np.int32], count: int) -> NDArray[np.int64]:
+def first_of(labels: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     """The first example of each cluster; behind all of them for an empty one."""
     return np.array([np.argmax(labels == number) if number in labels else len(labels) for number in range(count)])

@@ -1,10 +1,13 @@
 """Local training: mini-batch SGD on the client's own examples, in an order that (seed, round, client) fixes."""
 
+from contextlib import AbstractContextManager
+
 import torch
 from torch.nn.functional import cross_entropy
 
 from fedclade.data import Part
 from fedclade.local.workbench import Workbench
+from fedclade.nets import Net
 from fedclade.nouns import ClientId, Round, Row
 
 
@@ -19,7 +22,7 @@ def train(bench: Workbench, start: Row, part: Part, now: Round, client: ClientId
     velocity = torch.zeros_like(weights)
     order = now.generator("batches", client)
     total = 0.0
-    with bench.net.seeded(int(now.generator("dropout", client).integers(2**62))):
+    with seeded(bench.net, now, client):
         for _ in range(how.epochs):
             total = 0.0
             shuffled = torch.from_numpy(order.permutation(len(part)))
@@ -38,3 +41,13 @@ def train(bench: Workbench, start: Row, part: Part, now: Round, client: ClientId
                         step = velocity.mul_(how.momentum).add_(step)
                     weights.add_(step, alpha=-how.lr)
     return bench.unload(), total / len(part)
+
+
+def seeded(net: Net, now: Round, client: ClientId) -> AbstractContextManager[None]:
+    """Inside, a module draws what belongs to this client in this round: dropped units."""
+    return net.seeded(dropout_seed(now, client))
+
+
+def dropout_seed(now: Round, client: ClientId) -> int:
+    """What torch's generator starts from when this client trains in this round."""
+    return int(now.generator("dropout", client).integers(2**62))

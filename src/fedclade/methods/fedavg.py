@@ -32,9 +32,11 @@ class FedAvg:
 
     def round(self, state: OneModel, fleet: Fleet, now: Round) -> tuple[OneModel, Facts]:
         chosen = now.sample(fleet.clients())
-        models = Assignment.of_one(state.model, state.clients)
-        means = fleet.train_mean(models.only(chosen), now)
-        rows = mixed(models, means, fleet.examples(state.clients), self.absent)
+        means = fleet.train_mean(Assignment.of_one(state.model, chosen), now)
+        rows = means.rows
+        if self.absent != "participants":  # everybody counts, and must be gone through
+            models = Assignment.of_one(state.model, state.clients)
+            rows = mixed(models, means, fleet.examples(state.clients), self.absent)
         return replace(state, model=rows[0]), {"asked": len(chosen), "heard": len(means.heard), "loss": means.loss}
 
     def assignment(self, state: OneModel) -> Assignment:

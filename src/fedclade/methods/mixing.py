@@ -21,9 +21,9 @@ def mixed(models: Assignment, means: Means, examples: Mapping[ClientId, int], ab
     """The new rows of these models, from the means of who was heard. The old rows stay as they are."""
     if absent == "participants":
         return means.rows
-    everybody = np.zeros(len(models.rows), np.int64)
-    for client, row in models.home.items():
-        everybody[row] += examples[client]
+    homes = np.fromiter(models.home.values(), np.int64, len(models.home))
+    counts = np.fromiter((examples[client] for client in models.home), np.int64, len(models.home))
+    everybody = np.bincount(homes, weights=counts, minlength=len(models.rows))
     weight = np.minimum(means.examples / np.maximum(everybody, 1), 1)  # a client may claim more than it joined with
     old, new = models.rows.astype(np.float64), means.rows.astype(np.float64)
     return (old + weight[:, None] * (new - old)).astype(np.float32)

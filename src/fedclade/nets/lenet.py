@@ -2,7 +2,8 @@
 
 from torch import nn
 
-from fedclade.nouns import InputError, settings
+from fedclade.nets.images import image_shape
+from fedclade.nouns import settings
 
 
 @settings
@@ -11,14 +12,7 @@ class LeNet:
 
     def build(self, inputs: tuple[int, ...], classes: int) -> nn.Module:
         """Images (channels, height, width), 6 x 6 or larger. Padded, so that small ones keep something to pool."""
-        if len(inputs) != 3 or min(inputs[1:]) < 6:
-            raise InputError(
-                "lenet cannot read these inputs",
-                where="net.name",
-                got=str(inputs),
-                need="(channels, height, width) from 6 x 6",
-            )
-        channels, height, width = inputs
+        channels, height, width = image_shape("lenet", inputs, 6)
         # 28 x 28 is LeNet's own size: padding 2, then none. Smaller images are padded twice.
         second = 0 if min(height, width) >= 14 else 2
         rows, columns = ((side // 2 - 4 + 2 * second) // 2 for side in (height, width))

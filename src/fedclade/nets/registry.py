@@ -5,8 +5,12 @@ from typing import Protocol
 
 from torch import nn
 
+from fedclade.nets.abc_cnn import AbcCNN
+from fedclade.nets.cfl_cnn import CflCNN
+from fedclade.nets.leaf_cnn import LeafCNN
 from fedclade.nets.lenet import LeNet
 from fedclade.nets.logistic import Logistic
+from fedclade.nets.lstm import LSTM
 from fedclade.nets.mlp import MLP
 from fedclade.nets.net import Net
 from fedclade.nouns import InputError
@@ -19,7 +23,15 @@ class Architecture(Protocol):
     def build(self, inputs: tuple[int, ...], classes: int) -> nn.Module: ...
 
 
-NETS: dict[str, type[Architecture]] = {"mlp": MLP, "lenet": LeNet, "logistic": Logistic}
+NETS: dict[str, type[Architecture]] = {
+    "mlp": MLP,
+    "lenet": LeNet,
+    "logistic": Logistic,
+    "leaf_cnn": LeafCNN,
+    "cfl_cnn": CflCNN,
+    "abc_cnn": AbcCNN,
+    "lstm": LSTM,
+}
 
 
 def architecture_named(name: str) -> type[Architecture]:

@@ -38,15 +38,15 @@ class Assignment:
                 got=f"{self.rows.dtype} {self.rows.shape}",
                 need="float32 (models, parameters)",
             )
-        for client, row in self.home.items():
-            if not 0 <= row < len(self.rows):
-                raise InputError(
-                    f'client "{client}" has no such model', got=f"row {row}", need=f"0 to {len(self.rows) - 1}"
-                )
+        if wrong := {row for row in set(self.home.values()) if not 0 <= row < len(self.rows)}:
+            client, row = next((client, row) for client, row in self.home.items() if row in wrong)
+            raise InputError(
+                f'client "{client}" has no such model', got=f"row {row}", need=f"0 to {len(self.rows) - 1}"
+            )
         rows = self.rows.view()
         rows.flags.writeable = False  # a function on models returns new models
         object.__setattr__(self, "rows", rows)
-        object.__setattr__(self, "home", dict(sorted(self.home.items())))
+        object.__setattr__(self, "home", {client: self.home[client] for client in sorted(self.home)})
 
     @classmethod
     def of_one(cls, row: Row, clients: Iterable[ClientId]) -> "Assignment":

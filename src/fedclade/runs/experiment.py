@@ -39,6 +39,8 @@ class EngineSettings:
     name: Literal["simulated"] = "simulated"
     workers: Annotated[int, Field(ge=0, le=256)] = 2
     """Processes, one thread each; 0: this one does it. The result does not depend on it."""
+    path: Literal["auto", "general"] = "auto"
+    """How clients train: the fastest way for the net, or `general`: torch's autograd. They agree to rounding."""
 
 
 Seconds = Annotated[float, Field(gt=0, le=10**7)]

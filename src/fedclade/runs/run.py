@@ -74,7 +74,13 @@ def start(
     place.check(net)  # before there is a folder
     state_class(experiment.method)
     path = out or Path("runs") / new_name(experiment.method_name, experiment.source)
-    known = {**environment(), "seed": experiment.run.seed, "data_sha256": place.fingerprint, "parameters": net.size}
+    known = {
+        **environment(),
+        "seed": experiment.run.seed,
+        "data_sha256": place.fingerprint,
+        "parameters": net.size,
+        "path": place.path(net),
+    }
     with RunFolder.create(path, experiment.toml(), known) as folder:
         return played(experiment, place, net, folder, None, watch)
 
@@ -161,7 +167,7 @@ def played(
                 watch,
             )
             head = {"run": str(folder.path), "method": experiment.method_name, "seed": experiment.run.seed}
-            result = {**head, **verdict}
+            result = {**head, **verdict, "path": place.path(net)}
             folder.finish(result, models)
     except Stopped as wrong:
         raise can_go_on(wrong, experiment, folder.path) from None

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fedclade.data import Federation
-from fedclade.fleet.simulated import SimulatedFleet
+from fedclade.fleet.simulated import SimulatedFleet, is_built, path_for
 from fedclade.fleet.site import Task
-from fedclade.nets import Net
+from fedclade.nets import NETS, Net, net_for
 from fedclade.nouns import Groups, InputError
 from fedclade.runs.experiment import PYTHON, EngineSettings, Experiment, FlowerSettings
 from fedclade.runs.loop import Engine
@@ -31,6 +31,8 @@ class Venue:
     check: Callable[[Net], None]
     """An error unless the net can be trained on such data."""
     fleet: Callable[[Net], AbstractContextManager[Engine]]
+    path: Callable[[Net], str] = lambda _: "as each site can"
+    """How clients train a net: see `fedclade.local.plan`."""
 
 
 def venue_of(experiment: Experiment, federation: Federation | None) -> Venue:
@@ -56,12 +58,15 @@ def venue_of(experiment: Experiment, federation: Federation | None) -> Venue:
 
     if isinstance(engine, FlowerSettings):
         need_flower()
-    return Venue(held.shape, held.classes, held.fingerprint, held.truth_at, check, fleet)
+    asked = engine.path if isinstance(engine, EngineSettings) else "auto"
+    return Venue(
+        held.shape, held.classes, held.fingerprint, held.truth_at, check, fleet, lambda net: path_for(net, asked)
+    )
 
 
 def simulated(held: Federation, net: Net, engine: EngineSettings) -> AbstractContextManager[Engine]:
     """Worker processes of this machine."""
-    return SimulatedFleet(held, net, workers=engine.workers)
+    return SimulatedFleet(held, net, workers=engine.workers, path=engine.path)
 
 
 def on_flower(held: Federation, net: Net, experiment: Experiment) -> AbstractContextManager[Engine]:
@@ -113,3 +118,15 @@ def shortest_batch(held: Federation, batch: int) -> int:
     """The smallest number of examples that a step of training will have: the last of an epoch may be short."""
     sizes = [len(data.train) for data in held.data.values()]
     return min(size % batch or min(size, batch) for size in sizes)
+
+
+def paths_here() -> tuple[bool, dict[str, str]]:
+    """Whether the compiled kernel is here, and how each of our nets is trained on this machine."""
+    found: dict[str, str] = {}
+    for name in NETS:
+        try:
+            net = net_for(name, (1, 28, 28), 10)
+            found[name] = path_for(net)
+        except InputError:  # reads words, not images
+            found[name] = path_for(net_for(name, (32,), 4))
+    return is_built(), found

@@ -1,0 +1,255 @@
+"""The batched path: a step of several clients at once, as batched products on their stacked weights.
+
+For stacks where no kernel is built. Each client has its own slice of every product, padded to its own longest batch and
+on an address of its own cache line, so its result has the same bits whoever stands beside it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from fedclade.data import Part
+from fedclade.local.general import General, PathName, Training
+from fedclade.local.stack import Layer, Stack
+from fedclade.local.train import dropout_seed
+from fedclade.nouns import ClientId, Round, Row, Rows
+
+LINE = 16  # numbers in a cache line
+SCORED = 4000  # examples in one forward pass
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """One layer of several models: weights (models, outputs, inputs), bias (models, 1, outputs)."""
+
+    layer: Layer
+    weight: Tensor
+    bias: Tensor | None
+
+    def first(self, count: int) -> "Piece":
+        """The same of the first models."""
+        return Piece(self.layer, self.weight[:count], None if self.bias is None else self.bias[:count])
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """(models, examples, inputs) -> (models, examples, outputs), without ReLU."""
+        if self.bias is None:
+            return torch.bmm(inputs, self.weight.transpose(1, 2))
+        return torch.baddbmm(self.bias, inputs, self.weight.transpose(1, 2))
+
+    def add(self, slopes: Tensor, inputs: Tensor) -> None:
+        """The gradient of a batch, in place."""
+        self.weight.baddbmm_(slopes.transpose(1, 2), inputs)
+        if self.bias is not None:
+            self.bias.add_(slopes.sum(dim=1, keepdim=True))
+
+
+class Stacked:
+    """Several models of one stack, in memory that is one tensor."""
+
+    def __init__(self, stack: Stack, models: int) -> None:
+        self._stack = stack
+        self.places: list[tuple[int, int, int]] = []
+        """Where a run of numbers stands in a row, where it stands here, and how long it is."""
+        end = 0
+        for layer in stack.layers:
+            for place, size in ((layer.weight, layer.inputs * layer.outputs), (layer.bias, layer.outputs)):
+                if place is not None:
+                    self.places.append((place, end, size))
+                    end += -(-size // LINE) * LINE
+        self.whole = torch.zeros(models, end)
+        here = {place: (start, size) for place, start, size in self.places}
+        self.pieces = [
+            Piece(layer, self._view(here[layer.weight], (layer.outputs, layer.inputs)), self._bias(layer, here))
+            for layer in stack.layers
+        ]
+
+    def _view(self, place: tuple[int, int], shape: tuple[int, int]) -> Tensor:
+        return self.whole[:, place[0] : place[0] + place[1]].view(-1, *shape)
+
+    def _bias(self, layer: Layer, here: dict[int, tuple[int, int]]) -> Tensor | None:
+        return None if layer.bias is None else self._view(here[layer.bias], (1, layer.outputs))
+
+    def load(self, number: int, row: Row) -> None:
+        """Put a model in its place."""
+        given = torch.from_numpy(row.copy())
+        for place, start, size in self.places:
+            self.whole[number, start : start + size] = given[place : place + size]
+
+    def unload(self, number: int) -> Row:
+        """A model as a row of its own."""
+        row = torch.empty(sum(size for _, _, size in self.places))
+        for place, start, size in self.places:
+            row[place : place + size] = self.whole[number, start : start + size]
+        made: Row = row.numpy()
+        return made
+
+
+class Together:
+    """Clients that train side by side: equally long batches, one way to train, those with the most steps first."""
+
+    def __init__(self, stack: Stack, asked: Sequence[Training]) -> None:
+        self.asked, self.now, self.width = asked, asked[0].now, asked[0].width
+        how = self.now.local
+        self.models = Stacked(stack, len(asked))
+        for number, each in enumerate(asked):
+            self.models.load(number, each.start)
+        self._anchor = self.models.whole.clone() if self.now.proximal else None
+        self._velocity = Stacked(stack, len(asked)) if how.momentum else None
+        self._inputs = torch.cat([torch.from_numpy(each.part.inputs).reshape(len(each.part), -1) for each in asked])
+        self._labels = torch.cat([torch.from_numpy(each.part.labels) for each in asked])
+        self._places, self._sizes = batches(asked, self.width)
+        # The share of each example in its batch's step; 0 where a short batch is filled up.
+        share = (1.0 if how.momentum else -how.lr) / self._sizes.clamp(min=1)
+        self._shares = (torch.arange(self.width) < self._sizes[:, :, None]) * share[:, :, None]
+        self._losses = torch.zeros(self._places.shape)
+        self._chance = [torch.Generator().manual_seed(dropout_seed(each.now, each.client)) for each in asked]
+        self._masks = [
+            torch.zeros(len(asked), self.width, layer.inputs) if layer.dropout else None for layer in stack.layers
+        ]
+
+    def train(self) -> list[tuple[Row, float]]:
+        """What each of them ends with."""
+        for step, sizes in enumerate(self._sizes.tolist()):
+            self._step(step, [size for size in sizes if size])
+        return [(self.models.unload(number), self._loss(number)) for number in range(len(self.asked))]
+
+    def _step(self, step: int, sizes: list[int]) -> None:
+        """One step of those who still have one."""
+        count = len(sizes)
+        here = self._places[step, :count].reshape(-1)
+        pieces = [piece.first(count) for piece in self.models.pieces]
+        masks = [None if mask is None else mask[:count] for mask in self._masks]
+        self._draw(sizes, pieces)
+        units = [self._inputs[here].view(count, self.width, -1)]  # what each layer reads
+        for piece, mask in zip(pieces, masks, strict=True):
+            if mask is not None:
+                units[-1].mul_(mask)
+            units.append(piece.forward(units[-1]))
+            if piece.layer.relu:
+                units[-1].relu_()
+        wanted = self._labels[here].view(count, self.width, 1)
+        likely = torch.log_softmax(units.pop(), dim=2)
+        self._losses[step, :count] = -likely.gather(2, wanted)[:, :, 0]
+        slopes = likely.exp_().scatter_add_(2, wanted, torch.full_like(wanted, -1, dtype=torch.float32))
+        slopes.mul_(self._shares[step, :count, :, None])
+        steps = [slopes]  # the gradient behind each layer, from the last to the first
+        for number in reversed(range(1, len(pieces))):
+            steps.append(torch.bmm(steps[-1], pieces[number].weight))
+            if pieces[number - 1].layer.relu:
+                steps[-1].mul_(units[number] > 0)
+            if (mask := masks[number]) is not None:
+                steps[-1].mul_(mask)
+        self._pull(count)
+        for piece, gradient, read in zip((self._velocity or self.models).pieces, reversed(steps), units, strict=True):
+            piece.first(count).add(gradient, read)
+        if self._velocity is not None:
+            self.models.whole[:count].add_(self._velocity.whole[:count], alpha=-self.now.local.lr)
+
+    def _draw(self, sizes: list[int], pieces: list[Piece]) -> None:
+        """What dropout leaves in this step: for each client the layers in their order, as torch draws them."""
+        for number, size in enumerate(sizes):
+            for mask, piece in zip(self._masks, pieces, strict=True):
+                if mask is not None:
+                    kept = 1 - piece.layer.dropout
+                    mask[number, :size].bernoulli_(kept, generator=self._chance[number]).div_(kept)
+
+    def _pull(self, count: int) -> None:
+        """What a step does besides the gradient of the loss: momentum, weight decay, FedProx's term."""
+        how, weights = self.now.local, self.models.whole[:count]
+        pulls = [(weights, how.weight_decay)] if how.weight_decay else []
+        if self._anchor is not None:
+            pulls.append((weights - self._anchor[:count], self.now.proximal))
+        if self._velocity is not None:
+            velocity = self._velocity.whole[:count].mul_(how.momentum)
+            for towards, factor in pulls:
+                velocity.add_(towards, alpha=factor)
+        elif pulls:
+            weights.sub_(sum((towards * factor for towards, factor in pulls), start=torch.zeros(())), alpha=how.lr)
+
+    def _loss(self, number: int) -> float:
+        """A client's mean loss over its last epoch."""
+        each = self.asked[number]
+        last = slice(each.steps - each.steps // each.now.local.epochs, each.steps)
+        counted = self._shares[last, number] != 0
+        return float(self._losses[last, number].double()[counted].sum()) / len(each.part)
+
+
+def batches(asked: Sequence[Training], width: int) -> tuple[Tensor, Tensor]:
+    """Which examples of all (steps, clients, width) are in which batch, and how many: (steps, clients).
+
+    A batch that is short is filled up with the client's first example.
+    """
+    places = np.zeros((asked[0].steps, len(asked), width), np.int64)
+    sizes = np.zeros(places.shape[:2], np.int64)
+    before = 0
+    for number, each in enumerate(asked):
+        count, order = len(each.part), each.now.generator("batches", each.client)
+        places[:, number] = before
+        per_epoch = -(-count // width)
+        for epoch in range(each.now.local.epochs):
+            filled = np.full(per_epoch * width, before)
+            filled[:count] = before + order.permutation(count)
+            steps = slice(epoch * per_epoch, (epoch + 1) * per_epoch)
+            places[steps, number] = filled.reshape(per_epoch, width)
+            sizes[steps, number] = width
+            sizes[steps.stop - 1, number] = count - (per_epoch - 1) * width
+        before += count
+    return torch.from_numpy(places), torch.from_numpy(sizes)
+
+
+class Batched:
+    """The path of stacks where there is no kernel."""
+
+    name: PathName = "batched"
+    together = 5
+
+    def __init__(self, stack: Stack, general: General) -> None:
+        self._stack, self._general = stack, general
+
+    def train(self, start: Row, part: Part, now: Round, client: ClientId) -> tuple[Row, float]:
+        return self.train_all([Training(start, part, now, client)])[0]
+
+    def train_all(self, asked: Sequence[Training]) -> list[tuple[Row, float]]:
+        """What each of these clients ends with, in their order."""
+        found: dict[int, tuple[Row, float]] = {}
+        alike: dict[tuple[Round, int], list[int]] = {}
+        for number, each in enumerate(asked):
+            if self._stack.reads(each.part):
+                self._general.fitting(each.start)
+                alike.setdefault((each.now, each.width), []).append(number)
+            else:
+                found[number] = self._general.train(each.start, each.part, each.now, each.client)
+        with torch.no_grad():
+            for numbers in alike.values():
+                numbers.sort(key=lambda number: -asked[number].steps)
+                trained = Together(self._stack, [asked[number] for number in numbers]).train()
+                found.update(zip(numbers, trained, strict=True))
+        return [found[number] for number in range(len(asked))]
+
+    def score(self, row: Row, part: Part) -> tuple[int, float]:
+        return self._general.score(row, part)
+
+    def losses(self, rows: Rows, part: Part) -> NDArray[np.float64]:
+        """All models at once: the first layers of all of them are one product."""
+        if not self._stack.reads(part) or not len(rows):
+            return self._general.losses(rows, part)
+        models = Stacked(self._stack, len(rows))
+        total = torch.zeros(len(rows), dtype=torch.float64)
+        inputs, labels = torch.from_numpy(part.inputs).reshape(len(part), -1), torch.from_numpy(part.labels)
+        with torch.inference_mode():
+            for number, row in enumerate(rows):
+                models.load(number, self._general.fitting(row))
+            for some, wanted in zip(torch.split(inputs, SCORED), torch.split(labels, SCORED), strict=True):
+                units = some.expand(len(rows), -1, -1)
+                for piece in models.pieces:
+                    units = piece.forward(units)
+                    if piece.layer.relu:
+                        units.relu_()
+                likely = cross_entropy(units.flatten(0, 1), wanted.repeat(len(rows)), reduction="none")
+                total += likely.view(len(rows), -1).double().sum(dim=1)
+        return (total / len(part)).numpy()

@@ -1,0 +1,1 @@
+"""The kernel's sources in C, and how they are built."""

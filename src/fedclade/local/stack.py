@@ -1,0 +1,127 @@
+"""A stack: linear layers, each with ReLU and dropout or without, cross-entropy behind. MLPs and logistic regression."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from fedclade.data import Part
+from fedclade.nets import Net
+
+MOST_LAYERS = 32  # as the kernel has it
+HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks", "parametrizations")
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One linear layer, and where its numbers stand in a row."""
+
+    inputs: int
+    outputs: int
+    weight: int
+    bias: int | None
+    relu: bool
+    """Whether ReLU is behind it."""
+    dropout: float
+    """The share of its inputs that is left out in training."""
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A net that is nothing but such layers."""
+
+    layers: tuple[Layer, ...]
+    flattens: bool
+    """Whether it reads inputs of any shape."""
+
+    @property
+    def features(self) -> int:
+        return self.layers[0].inputs
+
+    @property
+    def classes(self) -> int:
+        return self.layers[-1].outputs
+
+    @property
+    def drops(self) -> bool:
+        """Whether anything is left out in training."""
+        return any(layer.dropout for layer in self.layers)
+
+    def reads(self, part: Part) -> bool:
+        """Whether these examples are numbers of the right form, with labels that the net has outputs for."""
+        shape = part.pool.inputs.shape[1:]
+        return (
+            part.pool.inputs.dtype != np.int32
+            and prod(shape) == self.features
+            and (self.flattens or len(shape) == 1)
+            and int(part.labels.max()) < self.classes
+        )
+
+    def masks(self, examples: int, batch: int) -> NDArray[np.int32]:
+        """What dropout leaves in one epoch, 0 or 1: batch by batch, in each the layers in their order.
+
+        Drawn by the calls that torch's own dropout makes, so that the numbers are the same ones.
+        """
+        sizes = [min(batch, examples - first) for first in range(0, examples, batch)]
+        drawn = [(layer.inputs, 1 - layer.dropout) for layer in self.layers if layer.dropout]
+        made = torch.empty(examples * sum(width for width, _ in drawn), dtype=torch.int32)
+        pieces = torch.split(made, [size * width for size in sizes for width, _ in drawn])
+        for number, piece in enumerate(pieces):
+            piece.bernoulli_(drawn[number % len(drawn)][1])
+        return made.numpy()
+
+
+def flat(module: nn.Module) -> Iterator[nn.Module]:
+    """The layers of a module in the order that they are applied, as far as it is made of nn.Sequential only."""
+    if type(module) is nn.Sequential:
+        for child in module:
+            yield from flat(child)
+    elif type(module) is not nn.Identity:
+        yield module
+
+
+def is_plain(module: nn.Module) -> bool:
+    """Whether nothing hangs on the module that a hand-written step would pass over."""
+    return not any(getattr(each, hook, None) for each in module.modules() for hook in HOOKS)
+
+
+def stack_of(net: Net) -> Stack | None:
+    """The net as a stack; None if it is something else."""
+    module = net.fresh(0)
+    layers = list(flat(module))
+    flattens = bool(layers) and is_flatten(layers[0])
+    return None if not is_plain(module) else linear_layers(net, layers[flattens:], flattens)
+
+
+def is_flatten(module: nn.Module) -> bool:
+    return type(module) is nn.Flatten and (module.start_dim, module.end_dim) == (1, -1)
+
+
+def linear_layers(net: Net, modules: list[nn.Module], flattens: bool, start: int = 0) -> Stack | None:
+    """These modules as a stack, if they are one and their tensors are the rest of a row from `start` on."""
+    layers: list[Layer] = []
+    dropout, place = 0.0, start
+    for module in modules:
+        if type(module) is nn.Linear:
+            if layers and module.in_features != layers[-1].outputs:
+                return None
+            weights = module.in_features * module.out_features
+            bias = None if module.bias is None else place + weights
+            layers.append(Layer(module.in_features, module.out_features, place, bias, False, dropout))
+            place += weights + (0 if bias is None else module.out_features)
+            dropout = 0.0
+        elif type(module) is nn.ReLU and layers and not layers[-1].relu:
+            # ReLU and dropout may change places: both are a factor of 0 or more on each unit.
+            layers[-1] = Layer(**{**vars(layers[-1]), "relu": True})
+        elif type(module) is nn.Dropout and not dropout and 0 <= module.p < 1:
+            dropout = module.p
+        elif not (is_flatten(module) and layers):
+            return None
+    # A tied or frozen tensor, or a buffer: the row would be another.
+    whole = place == net.size == net.trained and all(piece.trained for piece in net.pieces)
+    fits = whole and 0 < len(layers) <= MOST_LAYERS and not dropout and not layers[-1].relu
+    return Stack(tuple(layers), flattens) if fits else None

@@ -1,0 +1,1 @@
+"""How alike clients are: pure functions on arrays, ids in, ids out."""
