@@ -8,7 +8,7 @@ from flwr.app import Context, Error, Message, RecordDict
 from flwr.proto.node_pb2 import NodeInfo
 from flwr.serverapp import Grid
 from flwr.supercore.inflatable.inflatable_object import get_all_nested_objects
-from flwr.supercore.inflatable.inflatable_utils import inflate_object_from_contents
+from flwr.supercore.inflatable.inflatable_utils import inflate_object_from_contents, validate_object_content
 from flwr.supercore.run import Run
 from flwr.supercore.task_identity import TaskIdentity
 
@@ -24,11 +24,22 @@ Tamper = Callable[[Message], Message | None]
 """What becomes of a client's message on its way; None: it never arrives."""
 
 
-def over_the_wire(message: Message) -> Message:
+Mangle = Callable[[str, bytes, bytes], bytes | None]
+"""From the kind, head and body of an object that a client sends to other bytes for it; None: as it is."""
+
+
+def over_the_wire(message: Message, mangle: Mangle | None = None) -> Message:
     """The message after it has been bytes."""
     identity = message.object_id
     message.metadata.__dict__["_message_id"] = identity
     contents = {key: each.deflate() for key, each in get_all_nested_objects(message).items()}
+    for key, content in list(contents.items()) if mangle else ():
+        head, _, body = content.partition(b"\x00")
+        assert mangle is not None
+        changed = mangle(head.split(b" ")[0].decode(), head, body)
+        if changed is not None:
+            validate_object_content(changed)  # all that a SuperLink looks at
+            contents[key] = changed
     arrived = inflate_object_from_contents(identity, contents)
     assert isinstance(arrived, Message)
     arrived.metadata.__dict__["_message_id"] = identity
@@ -41,6 +52,7 @@ class Loopback(Grid):
     def __init__(self, nodes: Mapping[int, tuple[ClientApp, dict[str, str]]], registered: Mapping[int, str]) -> None:
         self.nodes, self.registered = dict(nodes), registered
         self.tamper: dict[int, Tamper] = {}
+        self.mangle: dict[int, Mangle] = {}
         self.sent: list[Message] = []
         self.waiting: dict[str, Message] = {}
         self._run = Run.create_empty(run_id=7)
@@ -93,7 +105,8 @@ class Loopback(Grid):
         reply.metadata.__dict__["_src_node_id"] = node
         tamper = self.tamper.get(node)
         tampered = tamper(reply) if tamper else reply
-        return None if tampered is None else over_the_wire(tampered)
+        enrols = message.metadata.message_type == "query.enrol"
+        return None if tampered is None else over_the_wire(tampered, None if enrols else self.mangle.get(node))
 
     def send_and_receive(self, messages: Iterable[Message], *, timeout: float | None = None) -> Iterable[Message]:
         raise NotImplementedError
@@ -128,8 +141,6 @@ def loopback(
             wait_seconds=2.0,
             present=(lambda n: [c for c in federation.clients if n > 1 or c not in late]) if late else None,
         )
-        fleet.begin(0)
         yield fleet
-        fleet.close()
 
     return opened

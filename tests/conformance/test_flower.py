@@ -1,8 +1,10 @@
 """Every registered method over Flower's own messages and ClientApp: the same models as in this process, to the bit."""
 
 import json
-from collections.abc import Callable
+import tracemalloc
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from time import sleep
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ pytest.importorskip("flwr", reason="Flower is an extra: pip install 'fedclade[fl
 
 from flwr.app import Array, ArrayRecord, ConfigRecord, Message, RecordDict
 
-from conformance.loopback import FIRST_NODE, Loopback, Tamper, grid_of, held, loopback
+from conformance.loopback import FIRST_NODE, Loopback, Mangle, Tamper, grid_of, held, loopback
 from conformance.playing import losing, played
 from conformance.test_methods import without_time
 from fedclade.data import ClientData, Federation
@@ -22,7 +24,7 @@ from fedclade.fleet.protocol import Scores
 from fedclade.fleet.site import Held, Task
 from fedclade.methods import METHODS, AnyMethod, FedAvg
 from fedclade.nets import net_for
-from fedclade.nouns import Assignment, Round, Stopped
+from fedclade.nouns import Assignment, FedcladeError, Round, Stopped
 from fedclade.runs.folder import RunFolder
 
 LIAR = "client-02"
@@ -94,6 +96,10 @@ def longer_than_it_says(array: Array) -> Array:
     return Array(dtype=array.dtype, shape=array.shape, stype=RAW, data=array.data + b"0000")
 
 
+def shorter_than_it_says(array: Array) -> Array:
+    return Array(dtype=array.dtype, shape=array.shape, stype=RAW, data=array.data[:-4])
+
+
 def a_pickle(array: Array) -> Array:
     return Array(dtype="|O", shape=array.shape, stype="numpy.ndarray", data=array.data)
 
@@ -112,6 +118,15 @@ def changed_header(**changes: object) -> Tamper:
     return tamper
 
 
+def raw_header(text: str) -> Tamper:
+    def tamper(reply: Message) -> Message:
+        if "train" not in header_in(reply.content):
+            reply.content["header"] = ConfigRecord({"json": text})
+        return reply
+
+    return tamper
+
+
 def without_records(reply: Message) -> Message:
     if "train" not in header_in(reply.content):
         reply.content = RecordDict()
@@ -125,8 +140,9 @@ def two_of_everything(reply: Message) -> Message:
 
 LIES: dict[str, tuple[Tamper, str]] = {
     "NaN": (changed_array(not_a_number), "NaN or infinite"),
-    "giant": (changed_array(giant), "got shape"),
-    "longer": (changed_array(longer_than_it_says), "bytes, need"),
+    "giant": (changed_array(giant), "its message cannot be read"),
+    "longer": (changed_array(longer_than_it_says), "its message cannot be read"),
+    "shorter": (changed_array(shorter_than_it_says), "bytes, need"),
     "pickle": (changed_array(a_pickle), "need float"),
     "shape": (changed_array(wrong_shape), "got shape"),
     "another client's name": (changed_header(client="client-01"), "client: got 'client-01', need 'client-02'"),
@@ -134,6 +150,10 @@ LIES: dict[str, tuple[Tamper, str]] = {
     "another verb": (changed_header(verb="evaluate"), "verb: got 'evaluate'"),
     "a list for a count": (changed_header(examples=[1]), "examples: got a list"),
     "far too many examples": (changed_header(examples=10**9), "examples: got 1000000000"),
+    "a deep header": (raw_header("[" * 200_000), "header: got 200000 characters"),
+    "a deeper header": (raw_header("[" * 60_000), "the header is not JSON"),
+    "a huge number": (raw_header('{"examples": ' + "9" * 5000 + "}"), "the header is not JSON"),
+    "a list for a header": (raw_header("[]"), "no header"),
     "no records": (without_records, "no header"),
     "two records": (two_of_everything, "arrays: need"),
 }
@@ -171,7 +191,7 @@ def test_a_name_belongs_to_its_key(two_groups: Federation) -> None:
     refused = fleet.begin(0)
     assert fleet.clients() == tuple(client for client in two_groups.clients if client != mine)
     (refusal,) = refused
-    assert (refusal.client, refusal.verb) == ("client-00", "enrol")
+    assert (refusal.client, refusal.verb) == (mine, "enrol")  # and not under the name that it claims
     assert f"need {mine!r}" in refusal.reason
 
 
@@ -185,10 +205,14 @@ def test_without_keys_a_name_belongs_to_who_said_it_first(two_groups: Federation
     grid.nodes[late] = (app, config)
     (refusal,) = fleet.begin(1)
     assert refusal.reason == "client: 'client-05' is the name of another node"
-    assert fleet.begin(2) == ()  # asked again, and told once
+    asked = len(grid.sent)
+    assert fleet.begin(2) == ()
+    assert len(grid.sent) == asked  # not asked again at once
     assert fleet.clients() == two_groups.clients
     del grid.nodes[FIRST_NODE]  # gone: now the name is free
     fleet.begin(3)
+    assert fleet.clients() == two_groups.clients[:-1]
+    sleep(1.1)
     fleet.begin(4)
     assert fleet.clients() == two_groups.clients
 
@@ -206,10 +230,105 @@ def test_leaves_and_comes_back_under_the_same_name(two_groups: Federation) -> No
     assert name in fleet.clients()
 
 
-def test_says_that_too_few_came(two_groups: Federation) -> None:
-    fleet = fleet_over(grid_of(two_groups), two_groups, wait_for=len(two_groups) + 1)
-    with pytest.raises(Stopped, match="too few clients came"):
+def test_says_that_too_few_came_and_why(two_groups: Federation) -> None:
+    grid = grid_of(two_groups)
+
+    def broken(config: Mapping[str, object], run: str) -> Held:
+        raise FileNotFoundError(f"{config}{run}")
+
+    grid.nodes[FIRST_NODE] = (client_app(broken), {"name": "client-05"})
+    fleet = fleet_over(grid, two_groups, wait_for=len(two_groups))
+    with pytest.raises(Stopped, match=r"too few clients came.*got 5 \| client-05: .*FileNotFoundError in enrol"):
         fleet.begin(0)
+
+
+def test_a_lost_enrolment_is_asked_again(two_groups: Federation) -> None:
+    grid = grid_of(two_groups)
+    lost: list[Message] = []
+    grid.tamper[FIRST_NODE] = lambda reply: reply if lost else lost.append(reply)
+    fleet = fleet_over(grid, two_groups, wait_for=len(two_groups))
+    fleet.begin(0)
+    assert fleet.clients() == two_groups.clients
+
+
+def test_a_refused_enrolment_is_in_the_log_of_the_run(two_groups: Federation, tmp_path: Path) -> None:
+    grid = grid_of(two_groups)
+    app, _ = grid.nodes[FIRST_NODE]
+    late = FIRST_NODE + 99
+    grid.nodes[late] = (app, {"name": "client-00"})
+    grid.registered = {**grid.registered, late: "client-77"}
+    played(FedAvg(), two_groups, tmp_path / "run", rounds=1, fleet=loopback(two_groups, "logistic", grid))
+    assert [(each["client"], each["verb"]) for each in refusals(tmp_path / "run")] == [("client-77", "enrol")]
+
+
+@pytest.mark.parametrize("changes", [{"train": True}, {"train": 2**60}, {"test": 0}, {"client": "a\nb"}, {"client": 3}])
+def test_refuses_a_false_enrolment(two_groups: Federation, changes: dict[str, object]) -> None:
+    grid = grid_of(two_groups)
+    grid.registered = {}
+
+    def tamper(reply: Message) -> Message:
+        header = {**header_in(reply.content), **changes}
+        reply.content["header"] = ConfigRecord({"json": json.dumps(header)})
+        return reply
+
+    grid.tamper[FIRST_NODE] = tamper
+    fleet = fleet_over(grid, two_groups, wait_for=len(two_groups) - 1)
+    fleet.begin(0)
+    assert fleet.clients() == two_groups.clients[:-1]
+
+
+def test_a_simulated_client_that_fails_is_a_bug(two_groups: Federation) -> None:
+    grid = grid_of(two_groups)
+    net = net_for("logistic", two_groups.shape, two_groups.classes)
+    task = Task({"name": "lenet"}, two_groups.shape, two_groups.classes)  # not the net that the rows are of
+    fleet = FlowerFleet(grid, task, net.size, Deadlines(), wait_for=len(two_groups), strict=True)
+    fleet.begin(0)
+    with pytest.raises(FedcladeError, match=r'client "client-0\d" failed'):
+        fleet.evaluate(Assignment.of_one(net.first(0, 0), two_groups.clients), Round(1, seed=0))
+
+
+def reheaded(head: bytes, body: bytes) -> bytes:
+    """An object with another body, and its length."""
+    kind, children, _ = head.split(b" ")
+    return b" ".join([kind, children, str(len(body)).encode()]) + b"\x00" + body
+
+
+def no_shape(kind: str, head: bytes, body: bytes) -> bytes | None:
+    return reheaded(head, json.dumps({**json.loads(body), "shape": None}).encode()) if kind == "Array" else None
+
+
+def not_json(kind: str, head: bytes, _: bytes) -> bytes | None:
+    return reheaded(head, b"{") if kind == "Array" else None
+
+
+def another_kind(kind: str, _: bytes, __: bytes) -> bytes | None:
+    return b"ConfigRecord  0\x00" if kind == "RecordDict" else None
+
+
+def one_chunk_many_times(kind: str, head: bytes, body: bytes) -> bytes | None:
+    """A megabyte that asks for half a gigabyte."""
+    if kind != "Array":
+        return None
+    form = json.loads(body)
+    return reheaded(head, json.dumps({**form, "arraychunk_ids": form["arraychunk_ids"] * 200_000}).encode())
+
+
+@pytest.mark.parametrize("mangle", [no_shape, not_json, another_kind, one_chunk_many_times])
+def test_what_flower_cannot_read_is_a_missing_reply(two_groups: Federation, mangle: Mangle) -> None:
+    grid = grid_of(two_groups)
+    grid.mangle[FIRST_NODE] = mangle
+    fleet = fleet_over(grid, two_groups, wait_for=len(two_groups))
+    fleet.begin(0)
+    net = net_for("logistic", two_groups.shape, two_groups.classes)
+    tracemalloc.start()
+    updates = fleet.train(Assignment.of_one(net.first(0, 0), two_groups.clients), Round(1, seed=0))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert updates.clients == two_groups.clients[:-1]
+    (refusal,) = updates.refused
+    assert refusal.client == two_groups.clients[-1]
+    assert refusal.reason.startswith("its message cannot be read: ")
+    assert peak < 60_000_000  # bytes
 
 
 def test_an_exception_at_a_client_says_nothing_of_its_data(two_groups: Federation) -> None:

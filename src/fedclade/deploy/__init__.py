@@ -18,4 +18,7 @@ def __getattr__(name: str) -> object:
     """Load a public name when it is first asked for."""
     if name not in __all__:
         raise AttributeError(f"module 'fedclade.deploy' has no attribute {name!r}")
+    from fedclade.runs.venue import need_flower
+
+    need_flower("flwr")
     return getattr(importlib.import_module("fedclade.deploy.app"), name)

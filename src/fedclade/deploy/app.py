@@ -7,8 +7,10 @@ app = client_app(load_data)                                     # at every site
 import hashlib
 import json
 import logging
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -47,7 +49,7 @@ def main(path: Path, grid: Grid, config: Mapping[str, object], net: OwnNet | Non
         raise InputError(
             "the run folder has no full path", where="run-config", got=f'"{config.get("folder", "")}"', need="/..."
         )
-    changes = [each for each in str(config.get("set", "")).split() if each]
+    changes = shlex.split(str(config.get("set", "")))
     run = played(read_experiment(path, changes), grid, folder, net)
     log.info("fedclade: done, accuracy %.3f, model_hash %s", run.accuracy, run.result["model_hash"])
 
@@ -58,7 +60,7 @@ def played(experiment: Experiment, grid: Grid, folder: Path, net: OwnNet | None)
     if not (folder / "experiment.toml").exists():
         return start(experiment, out=folder, own_net=net, watch=tell, venue=place)
     before = read_experiment(folder / "experiment.toml")
-    if without_engine(before) != without_engine(experiment):
+    if replace(before, engine=experiment.engine) != experiment:
         raise InputError(
             "the folder holds a run of another experiment",
             where=str(folder),
@@ -67,12 +69,6 @@ def played(experiment: Experiment, grid: Grid, folder: Path, net: OwnNet | None)
         )
     log.info("fedclade: going on in %s", folder)
     return resume(folder, own_net=net, watch=tell, venue=place)
-
-
-def without_engine(experiment: Experiment) -> str:
-    """What decides the result: everything but the deadlines."""
-    text = experiment.toml()
-    return text[: text.index("[engine]")]
 
 
 def venue(experiment: Experiment, grid: Grid) -> Venue:
@@ -90,7 +86,7 @@ def venue(experiment: Experiment, grid: Grid) -> Venue:
 
     @contextmanager
     def fleet(net: Net) -> Iterator[FlowerFleet]:
-        made = FlowerFleet(
+        yield FlowerFleet(
             grid,
             Task(experiment.net, shape, classes),
             net.size,
@@ -98,11 +94,6 @@ def venue(experiment: Experiment, grid: Grid) -> Venue:
             wait_for=engine.clients,
             wait_seconds=engine.wait_seconds,
         )
-        try:
-            made.begin(0)
-            yield made
-        finally:
-            made.close()
 
     form = hashlib.sha256(json.dumps([SITES, shape, classes]).encode()).hexdigest()
     return Venue(shape, classes, form, lambda _: None, check, fleet)

@@ -9,7 +9,9 @@ import hashlib
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +27,8 @@ from fedclade.nouns import ClientId, InputError, checked_ids
 Loaded = ClientData | tuple[ArrayLike, ArrayLike]
 LoadData = Callable[[Mapping[str, object]], Loaded]
 """From a SuperNode's node-config to the examples of its site: (inputs, labels), or both parts as a `ClientData`."""
+UNFINISHED = "new-"  # how the name of a folder begins that is still being written
+A_DAY = 86400.0  # seconds
 TEST_SHARE = 0.2  # of (inputs, labels)
 
 
@@ -41,7 +45,7 @@ def find(load_data: LoadData, config: Mapping[str, object], run: str) -> Held:
 
 
 def made_of(loaded: Loaded, name: ClientId) -> ClientData:
-    """What `load_data` gave, checked."""
+    """What `load_data` gave, as a client's data. That they fit the experiment is checked at the enrolment."""
     if isinstance(loaded, ClientData):
         return loaded
     if not isinstance(loaded, tuple) or len(loaded) != 2:
@@ -52,25 +56,32 @@ def made_of(loaded: Loaded, name: ClientId) -> ClientData:
 
 
 def kept(name: ClientId, run: str, load: Callable[[], ClientData]) -> ClientData:
-    """The examples of a run: from the disk, or loaded and written there. One run a site is kept."""
+    """The examples of a run: from the disk, or loaded and written there. The last run of a site is kept."""
     home = cache() / hashlib.sha256(name.encode()).hexdigest()[:16]
     place = home / hashlib.sha256(run.encode()).hexdigest()[:16]
-    if not place.exists():
-        data = load()
-        home.mkdir(parents=True, exist_ok=True, mode=0o700)
-        aside = Path(tempfile.mkdtemp(dir=home, prefix="new-"))  # readable for this user alone
-        for use, part in (("train", data.train), ("test", data.test)):
-            np.save(aside / f"{use}-inputs.npy", stored(part))
-            np.save(aside / f"{use}-labels.npy", part.labels)
-        for old in home.iterdir():
-            if old != aside:
-                shutil.rmtree(old, ignore_errors=True)
-        try:
-            os.rename(aside, place)
-        except OSError:  # another process of this site was faster
-            shutil.rmtree(aside, ignore_errors=True)
-            return data
-    return ClientData(read(place, "train"), read(place, "test"))
+    with suppress(FileNotFoundError):  # not there yet, or another run has just taken its place
+        return ClientData(read(place, "train"), read(place, "test"))
+    data = load()
+    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    aside = Path(tempfile.mkdtemp(dir=home, prefix=UNFINISHED))  # readable for this user alone
+    for use, part in (("train", data.train), ("test", data.test)):
+        np.save(aside / f"{use}-inputs.npy", stored(part))
+        np.save(aside / f"{use}-labels.npy", part.labels)
+    try:
+        aside.rename(place)
+    except OSError:  # another process of this site was faster
+        shutil.rmtree(aside, ignore_errors=True)
+    for old in home.iterdir():
+        if old != place and not (old.name.startswith(UNFINISHED) and age(old) < A_DAY):
+            shutil.rmtree(old, ignore_errors=True)
+    return data
+
+
+def age(path: Path) -> float:
+    """Seconds since something was written there; none if it is gone."""
+    with suppress(FileNotFoundError):
+        return time.time() - path.stat().st_mtime
+    return 0.0
 
 
 def cache() -> Path:

@@ -4,6 +4,7 @@ A reply that does not fit is refused and recorded; for the method it is as if th
 client sends raises an exception here.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -27,6 +28,13 @@ class Form:
     shape: tuple[int | None, ...]
     most: int = 0
     least_value: float = -np.inf
+
+    @property
+    def most_bytes(self) -> int:
+        """The largest that it can be."""
+        return (
+            math.prod(self.most if length is None else length for length in self.shape) * np.dtype(self.dtype).itemsize
+        )
 
 
 def expected(ask: Ask) -> dict[str, Form]:

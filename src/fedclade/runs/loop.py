@@ -118,6 +118,7 @@ def play(
     clock = Clock(fleet, reached.totals if reached else {})
     if reached is None:
         ledger = Ledger()
+        ledger.refused.extend(fleet.begin(0))
         state = method.start(Counted(fleet, ledger), first, at(0))
         check_state(method, state)
         clock.add(ledger)
@@ -173,7 +174,8 @@ def play(
     models = method.assignment(state)
     if scores is None:  # killed between the last checkpoint and the verdict
         fleet.begin(plan.rounds)
-        scores = fleet.evaluate(models.only(fleet.clients()), at(plan.rounds))
+        there = [client for client in fleet.clients() if client in models.home]
+        scores = fleet.evaluate(models.only(there), at(plan.rounds))
     result: dict[str, object] = {
         "rounds": plan.rounds,
         **judge.verdict(scores, models, plan.rounds),

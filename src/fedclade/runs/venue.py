@@ -57,7 +57,7 @@ def venue_of(experiment: Experiment, federation: Federation | None) -> Venue:
         return simulated(held, net, engine) if isinstance(engine, EngineSettings) else on_flower(held, net, experiment)
 
     if isinstance(engine, FlowerSettings):
-        need_flower()
+        need_flower("flwr", "ray")
     asked = engine.path if isinstance(engine, EngineSettings) else "auto"
     return Venue(
         held.shape, held.classes, held.fingerprint, held.truth_at, check, fleet, lambda net: path_for(net, asked)
@@ -83,6 +83,7 @@ def on_flower(held: Federation, net: Net, experiment: Experiment) -> AbstractCon
         Task(experiment.net, held.shape, held.classes),
         deadlines_of(engine),
         workers=engine.workers,
+        wait_seconds=engine.wait_seconds,
         address=engine.ray,
     )
 
@@ -100,11 +101,11 @@ def deadlines_of(engine: FlowerSettings) -> "Deadlines":
     )
 
 
-def need_flower() -> None:
-    """An error unless Flower, which is an extra, is installed."""
+def need_flower(*packages: str) -> None:
+    """An error unless these packages of Flower, which is an extra, are installed."""
     from importlib.util import find_spec
 
-    if find_spec("flwr") is None:
+    if any(find_spec(package) is None for package in packages):
         raise InputError(
             "Flower is not installed",
             where="engine.name",

@@ -12,13 +12,14 @@ from fedclade.fleet.flower.messages import header_in, packed, rows_in
 from fedclade.fleet.site import Find, OwnNet, Trip, answer
 from fedclade.nouns import FedcladeError
 
-log = logging.getLogger("fedclade")
+log = logging.getLogger("flwr")  # the log of Flower's processes
 
 
-def client_app(find: Find, own_net: OwnNet | None = None) -> ClientApp:
+def client_app(find: Find, own_net: OwnNet | None = None, *, candid: bool = False) -> ClientApp:
     """The one ClientApp: it answers every verb from the data that `find` finds.
 
-    An exception at a client is told to the server by its class alone: its text may say something about the data.
+    An exception at a client is told to the server by its class alone, since its text may say something about the data,
+    unless the client is `candid`, as a simulated one is.
     """
     app = ClientApp()
 
@@ -28,7 +29,7 @@ def client_app(find: Find, own_net: OwnNet | None = None) -> ClientApp:
             told, arrays = answer(trip, header, rows, find(context.node_config, str(context.run_id)), own_net)
         except Exception as wrong:
             log.exception("%s failed", trip)
-            told, arrays = {"failure": f"{type(wrong).__name__} in {trip}"}, {}
+            told, arrays = {"failure": repr(wrong) if candid else f"{type(wrong).__name__} in {trip}"}, {}
         return Message(packed(told, arrays), reply_to=message)
 
     app.train()(partial(handle, "train"))

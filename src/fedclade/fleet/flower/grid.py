@@ -1,7 +1,7 @@
 """The server's end: the fleet as a server reaches it over Flower's grid."""
 
+import logging
 import math
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic, sleep
@@ -10,16 +10,20 @@ from flwr.app import Message, RecordDict
 from flwr.serverapp import Grid
 
 from fedclade.fleet import server
-from fedclade.fleet.flower.messages import KINDS, LATE, answered, arrays_in, packed
+from fedclade.fleet.flower.bounds import pulled
+from fedclade.fleet.flower.messages import KINDS, LATE, LONGEST_HEADER, ClientFailed, answered, arrays_in, packed
 from fedclade.fleet.gate import Arrival, expected, quoted
 from fedclade.fleet.letters import header_of
 from fedclade.fleet.protocol import Ask, Losses, Means, Refusal, Reply, Scores, Sketches, Updates
 from fedclade.fleet.site import Task, Trip
-from fedclade.nouns import Assignment, ClientId, InputError, Round, Rows, Stopped, checked_ids
+from fedclade.nouns import Assignment, ClientId, FedcladeError, Round, Rows, Stopped, checked_ids
 
+log = logging.getLogger("flwr")  # a ServerApp's log, which `flwr run --stream` shows
 AT_ONCE = 16  # messages handed to Flower in one call: it holds all of them in memory
 PAUSES = (0.01, 0.5)  # seconds between two looks at what has arrived: at first, and at the most
 MOST_ENROLLED = 2**40  # examples: nobody has more
+TOLD = 3  # so many refusals of one node are reported
+LONGEST_PENANCE = 600.0  # seconds until a node that was turned away many times is asked again
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,11 @@ class Enrolled:
 
 
 class FlowerFleet:
-    """All clients that enrolled over a grid. `present` hides those that a simulated world has not let in yet."""
+    """All clients that enrolled over a grid.
+
+    `present` hides those that a simulated world has not let in yet, in the rounds `turns` it changes. With `strict` an
+    exception at a client is a bug that ends the run, and not a failed client.
+    """
 
     def __init__(
         self,
@@ -56,15 +64,15 @@ class FlowerFleet:
         wait_seconds: float = 600.0,
         present: Callable[[int], Iterable[ClientId]] | None = None,
         turns: Sequence[int] = (),
+        strict: bool = False,
     ) -> None:
         self._grid, self._task, self._deadlines = grid, task, deadlines
         self._wait_for, self._wait_seconds = wait_for, wait_seconds
-        self._present, self._turns = present, set(turns)
+        self._present, self._turns, self._strict = present, set(turns), strict
         self._enrolled: dict[int, Enrolled] = {}  # by node
         self._nodes: dict[ClientId, int] = {}  # who can be asked now
-        self._asked: dict[str, int] = {}  # enrolments under way: message -> node
-        self._told: set[tuple[int, str]] = set()  # refusals that were reported
-        self._closed = threading.Event()
+        self._asked: dict[str, tuple[int, float]] = {}  # enrolments under way: message -> node, and when it is late
+        self._turned_away: dict[int, tuple[int, float]] = {}  # node -> how often, and when it may come again
         self._post = server.Post(
             parameters=parameters,
             features=math.prod(task.shape),
@@ -72,10 +80,6 @@ class FlowerFleet:
             tested=lambda: {client: self._enrolled[node].test for client, node in self._nodes.items()},
             carry=self._carry,
         )
-
-    def close(self) -> None:
-        """Stop waiting for anybody."""
-        self._closed.set()
 
     @property
     def cpu_seconds(self) -> float:
@@ -94,11 +98,12 @@ class FlowerFleet:
             wanted = self._wait_for if self._present is None else len(set(self._present(number)))
             if len(self._nodes) >= wanted:
                 break
-            if monotonic() > end or self._closed.is_set():
+            if monotonic() > end:
+                why = sorted({f"{each.client}: {each.reason}" for each in refused})[:3]
                 raise Stopped(
                     "too few clients came",
                     where=f"round {number}",
-                    got=str(len(self._nodes)),
+                    got=" | ".join([str(len(self._nodes)), *why]),
                     need=f"{wanted} within {self._wait_seconds:g} s (engine.clients, engine.wait_seconds)",
                 )
             sleep(pause)
@@ -132,104 +137,127 @@ class FlowerFleet:
         registered = {int(node.node_id): str(node.name) for node in self._grid.get_nodes()}
         for node in set(self._enrolled) - set(registered):
             del self._enrolled[node]  # gone; when it comes back it enrols again
-        strangers = set(registered) - set(self._enrolled) - set(self._asked.values())
-        header = {**self._task.header(), "number": number}
-        for sent, node in self._sent("enrol", {node: packed(header, {}) for node in sorted(strangers)}, number):
-            if sent:
-                self._asked[sent] = node
+        self._ask_strangers(set(registered) - set(self._enrolled), number)
         refused: list[Refusal] = []
-        for message in pulled(self._grid, list(self._asked)):
-            came_from = self._asked.pop(message.metadata.reply_to_message_id, None)
-            if came_from is None or came_from not in registered:
+        for sent, message in pulled(self._grid, list(self._asked), LONGEST_HEADER):
+            node, _ = self._asked.pop(sent)
+            if node not in registered:
                 continue
-            came = self._admitted(message, came_from, registered[came_from])
+            came = self._admitted(message, node, registered[node])
             if isinstance(came, Enrolled):
-                self._enrolled[came_from] = came
-            elif (came_from, came.reason) not in self._told:
-                self._told.add((came_from, came.reason))
-                refused.append(came)
+                self._enrolled[node] = came
+                self._turned_away.pop(node, None)
+            else:
+                times, _ = self._turned_away.get(node, (0, 0.0))
+                self._turned_away[node] = (times + 1, monotonic() + min(2.0**times, LONGEST_PENANCE))
+                if times < TOLD:
+                    log.warning("fedclade: %s is not let in: %s", came.client, came.reason)
+                    refused.append(came)
         here = {came.client: node for node, came in self._enrolled.items()}
         if self._present is not None:
             here = {client: here[client] for client in self._present(number) if client in here}
         self._nodes = dict(sorted(here.items()))
         return refused
 
-    def _admitted(self, message: Message, node: int, registered: str) -> Enrolled | Refusal:
+    def _ask_strangers(self, strangers: set[int], number: int) -> None:
+        """Ask each for its name; not one that is being asked, nor, for a while, one that was turned away."""
+        now = monotonic()
+        self._asked = {sent: (node, end) for sent, (node, end) in self._asked.items() if end > now}
+        busy = {node for node, _ in self._asked.values()}
+        asked = [node for node in sorted(strangers - busy) if self._turned_away.get(node, (0, 0.0))[1] <= now]
+        header = {**self._task.header(), "number": number}
+        for sent, node in self._sent("enrol", asked, lambda _: packed(header, {}), number):
+            if sent:
+                self._asked[sent] = (node, now + self._deadlines.enrol)
+
+    def _admitted(self, message: Message | str, node: int, registered: str) -> Enrolled | Refusal:
         """A node's enrolment, if its name is its own."""
         said = registered or "unknown"
         try:
-            header = answered(message)
+            header = self._answer(message, node)
             name, train, test = header.get("client"), header.get("train"), header.get("test")
-            said = name[:200] if isinstance(name, str) and name else said
-            if not isinstance(name, str) or not isinstance(train, int) or not isinstance(test, int):
+            if type(name) is not str or type(train) is not int or type(test) is not int:
                 raise ValueError("an enrolment needs a name and two counts")
-            checked_ids([name], where="its enrolment")
+            said = registered or name[:200]
             if registered and name != registered:
                 raise ValueError(f"client: got {quoted(name)}, need {quoted(registered)}, as its key was registered")
+            checked_ids([name], where="its enrolment")
             if any(other.client == name and place != node for place, other in self._enrolled.items()):
                 raise ValueError(f"client: {quoted(name)} is the name of another node")
             if not (0 < train <= MOST_ENROLLED and 0 < test <= MOST_ENROLLED):
-                raise ValueError(f"examples: got {quoted(train)} and {quoted(test)}, need at least 1 each")
+                raise ValueError(f"examples: got {quoted(train)} and {quoted(test)}, need 1 to {MOST_ENROLLED}")
             return Enrolled(name, train, test)
-        except (ValueError, InputError) as wrong:
+        except ValueError as wrong:  # an InputError is one
             return Refusal(said, "enrol", str(wrong))
+
+    def _answer(self, message: Message | str, node: int) -> dict[str, object]:
+        """The header of a message that came from this node, or ValueError."""
+        if isinstance(message, str):
+            raise ValueError(message)
+        if not message.has_error() and message.metadata.src_node_id != node:
+            raise ValueError("client: the reply came from another node")
+        return answered(message)
 
     def _carry(self, asks: Mapping[ClientId, Ask]) -> Iterator[Arrival]:
         """Send one message to each client, and hand over what arrives until the deadline."""
-        verb = next((ask.verb for ask in asks.values()), None)
-        if verb is None:
+        first = next(iter(asks.values()), None)
+        if first is None:
             return
-        nodes = {self._nodes[client]: client for client in asks}
-        contents = {
-            node: packed({**self._task.header(), **header_of(asks[client])}, {"rows": asks[client].rows})
-            for node, client in nodes.items()
-        }
+        verb, number = first.verb, first.now.number
+        clients = {self._nodes[client]: client for client in asks}
+
+        def content(node: int) -> RecordDict:
+            ask = asks[clients[node]]
+            return packed({**self._task.header(), **header_of(ask)}, {"rows": ask.rows})
+
         waiting: dict[str, ClientId] = {}
-        number = next(iter(asks.values())).now.number
-        for sent, node in self._sent(verb, contents, number):
+        for sent, node in self._sent(verb, list(clients), content, number):
             if sent:
-                waiting[sent] = nodes[node]
+                waiting[sent] = clients[node]
             else:
-                yield Refusal(nodes[node], verb, "Flower did not take the message")
+                yield Refusal(clients[node], verb, "Flower did not take the message")
         deadline: float = getattr(self._deadlines, verb)
         end = monotonic() + deadline
         pause = PAUSES[0]
-        while waiting and monotonic() < end and not self._closed.is_set():
+        most = max(form.most_bytes for form in expected(first).values())
+        while waiting and monotonic() < end:
             heard = False
-            for message in pulled(self._grid, list(waiting)):
-                client = waiting.pop(message.metadata.reply_to_message_id, None)
-                if client is not None:
-                    heard = True
-                    yield self._arrival(message, asks[client], deadline)
+            for sent, message in pulled(self._grid, list(waiting), most):
+                heard = True
+                yield self._arrival(message, asks[waiting.pop(sent)], deadline)
             pause = PAUSES[0] if heard else min(2 * pause, PAUSES[1])
             if waiting:
                 sleep(pause)
         for client in waiting.values():
             yield Refusal(client, verb, late(deadline))
 
-    def _arrival(self, message: Message, ask: Ask, deadline: float) -> Arrival:
+    def _arrival(self, message: Message | str, ask: Ask, deadline: float) -> Arrival:
         """A message as a reply for the gate, or why there is none."""
-        if message.has_error() and message.error.code == LATE:
+        if not isinstance(message, str) and message.has_error() and message.error.code == LATE:
             return Refusal(ask.client, ask.verb, late(deadline))
         try:
-            if not message.has_error() and message.metadata.src_node_id != self._nodes[ask.client]:
-                raise ValueError("client: the reply came from another node")
-            header = answered(message)
+            header = self._answer(message, self._nodes[ask.client])
             if header.get("client") != ask.client:
                 raise ValueError(f"client: got {quoted(header.get('client'))}, need {quoted(ask.client)}")
+            assert isinstance(message, Message)  # or there would be no answer
             arrays = arrays_in(message.content, expected(ask))
+        except ClientFailed as wrong:
+            if self._strict:  # in a simulation nothing fails but the code
+                raise FedcladeError(f'client "{ask.client}" failed', where=ask.verb, got=str(wrong)) from None
+            return Refusal(ask.client, ask.verb, str(wrong))
         except ValueError as wrong:
             return Refusal(ask.client, ask.verb, str(wrong))
         verb, number, examples = header.get("verb"), header.get("round"), header.get("examples")
         return Reply(verb, ask.client, number, examples, arrays)  # type: ignore[arg-type]  # the gate looks at the types
 
-    def _sent(self, trip: Trip, contents: Mapping[int, RecordDict], number: int) -> Iterator[tuple[str, int]]:
+    def _sent(
+        self, trip: Trip, nodes: Sequence[int], content: Callable[[int], RecordDict], number: int
+    ) -> Iterator[tuple[str, int]]:
         """Hand messages to Flower, a few at a time: the id of each, empty if Flower did not take it, and its node."""
-        nodes = list(contents)
         for start in range(0, len(nodes), AT_ONCE):
             some = [
                 Message(
-                    content=contents[node],
+                    content=content(node),
                     dst_node_id=node,
                     message_type=KINDS[trip],
                     group_id=str(number),
@@ -239,16 +267,10 @@ class FlowerFleet:
             ]
             taken = {each for each in self._grid.push_messages(some) if each}
             for message in some:  # paired by id: a refused message leaves a gap in one grid and none in another
-                number_of = message.metadata.message_id
-                yield (number_of if number_of in taken else "", message.metadata.dst_node_id)
+                sent = message.metadata.message_id
+                yield (sent if sent in taken else "", message.metadata.dst_node_id)
 
 
 def late(deadline: float) -> str:
     """The reason of a client that did not answer in time."""
     return f"no answer within {deadline:g} s"
-
-
-def pulled(grid: Grid, messages: Sequence[str]) -> Iterator[Message]:
-    """What has arrived in answer to these messages, a few at a time."""
-    for start in range(0, len(messages), AT_ONCE):
-        yield from grid.pull_messages(messages[start : start + AT_ONCE])

@@ -1,8 +1,4 @@
-"""Headers and arrays in, Flower's records out, and back.
-
-Arrays travel as raw bytes. Nothing of a client's message is decoded before its sizes have been compared with what the
-server expects.
-"""
+"""Headers and arrays in, Flower's records out, and back. Arrays travel as raw bytes; their sizes are compared first."""
 
 import json
 import math
@@ -24,6 +20,7 @@ KINDS: dict[Trip, str] = {  # Flower routes by category and action
     "enrol": "query.enrol",
 }
 RAW = "fedclade.raw"  # how an array is written: its bytes, in C order; the dtype says which end comes first
+LONGEST_HEADER = 2**16  # characters
 LATE = 3  # Flower's error code of a message that expired
 ERRORS = {2: "its code raised an exception", LATE: "no answer in time", 5: "its node is gone"}
 
@@ -45,7 +42,12 @@ def header_in(content: RecordDict) -> dict[str, object]:
     """The header of a message, or ValueError."""
     record = content.config_records.get("header")
     text = None if record is None else record.get("json")
-    header = json.loads(text) if isinstance(text, str) else None
+    if not isinstance(text, str) or len(text) > LONGEST_HEADER:
+        raise ValueError("no header" if not isinstance(text, str) else f"header: got {len(text)} characters")
+    try:
+        header = json.loads(text)
+    except (ValueError, RecursionError):
+        raise ValueError("the header is not JSON") from None
     if not isinstance(header, dict):
         raise ValueError("no header")
     return header
@@ -87,5 +89,9 @@ def answered(message: Message) -> dict[str, object]:
         raise ValueError(ERRORS.get(message.error.code, f"Flower: {quoted(str(message.error.reason))}"))
     header = header_in(message.content)
     if "failure" in header:
-        raise ValueError(f"the client failed: {quoted(header['failure'])}")
+        raise ClientFailed(f"the client failed: {quoted(header['failure'])}")
     return header
+
+
+class ClientFailed(ValueError):
+    """A client said that its code raised an exception."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import partial
 from queue import Empty, Queue
 
+import ray
 from flwr.app import Context
 from flwr.serverapp import Grid, ServerApp
 
@@ -32,50 +33,65 @@ class FlowerSimulation:
         deadlines: Deadlines,
         *,
         workers: int,
+        wait_seconds: float,
         address: str = "",
     ) -> None:
-        if workers < 1:
-            raise InputError("too few workers", where="engine.workers", got=str(workers), need="1 or more")
         self._federation, self._task, self._deadlines, self._net = federation, task, deadlines, net
-        self._app = client_app(partial(played, json.dumps([recipe, seed])))
+        self._app = client_app(partial(played, json.dumps([recipe, seed])), candid=True)
+        self._wait_seconds = wait_seconds
         self._ray: dict[str, object] = {"include_dashboard": False, "log_to_driver": False, "logging_level": "error"}
         self._ray |= {"address": address} if address else {"num_cpus": workers, "_node_ip_address": "127.0.0.1"}
         self._grid: Queue[Grid | BaseException] = Queue()
         self._over = threading.Event()
-        self._fleet: FlowerFleet | None = None
         self._thread = threading.Thread(target=self._run, name="flower", daemon=True)
 
     def __enter__(self) -> FlowerFleet:
+        if ray.is_initialized():  # Flower ends it, whoever started it
+            raise InputError(
+                "Ray is in use in this process", where="engine.name", need="none: Flower starts and ends its own"
+            )
         self._thread.start()
-        while True:
-            try:
-                grid = self._grid.get(timeout=1.0)
-                break
-            except Empty:
-                if not self._thread.is_alive():
-                    raise Stopped("Flower's simulation ended at once", where="engine", need="it to run") from None
-        if isinstance(grid, BaseException):
-            raise Stopped("Flower's simulation could not start", where="engine", got=str(grid)) from grid
-        known = self._federation
-        turns = {*known.joins.values(), *(change.round for change in known.changes)}
-        self._fleet = FlowerFleet(
-            grid, self._task, self._net.size, self._deadlines, present=known.present, turns=sorted(turns)
-        )
-        self._fleet.begin(0)
-        return self._fleet
+        try:
+            return self._fleet(self._started())
+        except BaseException:
+            self.__exit__()
+            raise
 
     def __exit__(self, *_: object) -> None:
-        if self._fleet is not None:
-            self._fleet.close()
         self._over.set()
         self._thread.join(timeout=30.0)
 
+    def _started(self) -> Grid:
+        """Flower's grid, as soon as there is one."""
+        while True:
+            try:
+                grid = self._grid.get(timeout=1.0)
+            except Empty:
+                if not self._thread.is_alive():
+                    raise Stopped("Flower's simulation ended at once", where="engine", need="it to run") from None
+                continue
+            if isinstance(grid, BaseException):
+                raise Stopped("Flower's simulation could not start", where="engine", got=str(grid)) from grid
+            return grid
+
+    def _fleet(self, grid: Grid) -> FlowerFleet:
+        known = self._federation
+        turns = {*known.joins.values(), *(change.round for change in known.changes)}
+        return FlowerFleet(
+            grid,
+            self._task,
+            self._net.size,
+            self._deadlines,
+            wait_seconds=self._wait_seconds,
+            present=known.present,
+            turns=sorted(turns),
+            strict=True,
+        )
+
     def _run(self) -> None:
         """Flower's side: it hands the grid over and waits until the run has ended."""
-        import ray  # comes with Flower's simulation
         from flwr.simulation import run_simulation
 
-        mine = not ray.is_initialized()
         path = os.environ.get("PYTHONPATH")
         app = ServerApp()
 
@@ -84,7 +100,9 @@ class FlowerSimulation:
             self._grid.put(grid)
             self._over.wait()
 
-        logging.getLogger("flwr").setLevel(logging.ERROR)
+        log = logging.getLogger("flwr")
+        level = log.level
+        log.setLevel(logging.ERROR)
         try:
             run_simulation(
                 app,
@@ -98,8 +116,7 @@ class FlowerSimulation:
         except BaseException as wrong:  # handed to the thread that waits for the grid
             self._grid.put(wrong)
         finally:
-            if mine:
-                ray.shutdown()
+            log.setLevel(level)
             if path is None:  # Flower leaves its own there
                 os.environ.pop("PYTHONPATH", None)
             else:
