@@ -47,14 +47,14 @@ def train(post: Post, starts: Assignment, now: Round) -> Updates:
 
 def train_mean(post: Post, starts: Assignment, now: Round) -> Means:
     """A mean for each model: one sum each, whatever the number of clients; double precision, in request order."""
-    sums = np.zeros(starts.rows.shape, np.float64)
+    sums, weighted = np.zeros(starts.rows.shape, np.float64), np.empty(starts.rows.shape[1], np.float64)
     examples = np.zeros(len(starts.rows), np.int64)
     heard: list[ClientId] = []
     loss = 0.0
     gate, replies = replies_to(post, "train", models_of(starts), now)
     for reply in replies:
         home = starts.home[reply.client]
-        sums[home] += np.multiply(reply.arrays["row"], reply.examples, dtype=np.float64)
+        sums[home] += np.multiply(reply.arrays["row"], reply.examples, out=weighted, dtype=np.float64)
         examples[home] += reply.examples
         heard.append(reply.client)
         loss += float(reply.arrays["loss"]) * reply.examples
