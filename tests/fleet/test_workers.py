@@ -3,7 +3,7 @@
 import os
 import random
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 
@@ -188,20 +188,16 @@ def test_modules_that_draw_from_other_generators_are_seeded_too(draws: Callable[
     assert np.array_equal(rows[0], rows[1])
 
 
-def test_requests_are_taken_one_by_one(alike: Federation) -> None:
-    """Whatever the number of clients, no more requests are made than there are workers to answer them."""
+def test_a_worker_has_one_request_in_hand_and_one_in_store(alike: Federation) -> None:
+    """Whatever the number of clients, no more models than that stand in shared memory; near the end, none in store."""
     made = net_for("logistic", alike.shape, alike.classes)
-    taken = 0
-
-    def requests() -> Iterator[Ask]:
-        nonlocal taken
-        for client in alike.clients:
-            taken += 1
-            yield Ask("evaluate", client, NOW, made.first(0)[None])
-
+    asks = [Ask("train", client, NOW, made.first(number)[None]) for number, client in enumerate(alike.clients)]
     playing = Client(made)
     workers = Workers(lambda asks: playing.answers([(ask, alike[ask.client]) for ask in asks]), 2)
-    replies = workers.ask(requests())
-    next(replies)
-    assert taken == 3
+    under_way = []
+    for answered, _ in enumerate(workers.ask(asks), 1):
+        under_way.append(sum(len(worker.waiting) for worker in workers._workers))
+        assert under_way[-1] <= min(4, len(asks) - answered)
+    assert max(under_way) >= 3
+    assert under_way[-1] == 0
     workers.close()

@@ -13,9 +13,9 @@ import os
 import signal
 import tempfile
 import traceback
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import islice
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from time import process_time
@@ -29,6 +29,7 @@ from fedclade.local.client import Answer
 from fedclade.nouns import FedcladeError, LocalTraining, Round, Rows, Stopped
 
 ALIGNMENT = 64  # bytes; linear algebra is fastest, and always takes the same path, on such addresses
+IN_STORE = 2  # messages that a worker has at a time: the one that it answers, and the next
 SHORT = 16  # requests in one message, where an answer costs little more than the message
 SMALL = 2**20  # bytes of a model with which that is so
 
@@ -99,20 +100,27 @@ def unnamed_file() -> int:
 
 
 @dataclass(eq=False)
-class Worker:
-    """The server's side of one worker: what it is told goes through `asks`, what it answers through `replies`."""
+class Slot:
+    """The memory of one message: what a worker is told goes through `asks`, what it answers through `replies`."""
 
-    process: BaseProcess
-    pipe: Connection
-    asks: Shared
-    replies: Shared
-    seconds: float = 0.0
-    """Processor time that it has used so far."""
+    asks: Shared = field(default_factory=Shared)
+    replies: Shared = field(default_factory=Shared)
     models: dict[tuple[int, tuple[int, ...]], Rows] = field(default_factory=dict)
     """What stands in `asks` now, by address; kept, so that no other model can come to stand there."""
     places: Places = field(default_factory=list)
-    waiting: bool = False
-    """Whether it has something to answer."""
+
+
+@dataclass(eq=False)
+class Worker:
+    """The server's side of one worker. It has a message in hand and one in store, so that it never waits for us."""
+
+    process: BaseProcess
+    pipe: Connection
+    slots: tuple[Slot, ...]
+    seconds: float = 0.0
+    """Processor time that it has used so far."""
+    waiting: deque[int] = field(default_factory=deque)
+    """The slots of the messages that it has not answered yet, in their order."""
 
 
 class Workers:
@@ -124,48 +132,55 @@ class Workers:
         context = multiprocessing.get_context("fork")
         for number in range(count):
             here, there = context.Pipe()
-            asks, replies = Shared(), Shared()
+            slots = tuple(Slot() for _ in range(IN_STORE))
             not_mine = [*(worker.pipe for worker in self._workers), here]
             process = context.Process(
                 target=serve,
-                args=(answer, warm, there, asks, replies, not_mine),
+                args=(answer, warm, there, slots, not_mine),
                 name=f"fedclade-{number}",
                 daemon=True,
             )
             process.start()
             there.close()
-            self._workers.append(Worker(process, here, asks, replies))
+            self._workers.append(Worker(process, here, slots))
 
     @property
     def cpu_seconds(self) -> float:
         """What the workers have computed so far."""
         return sum(worker.seconds for worker in self._workers)
 
-    def ask(self, asks: Iterable[Ask]) -> Iterator[Reply]:
+    def ask(self, asks: Collection[Ask]) -> Iterator[Reply]:
         """The replies as they arrive. Requests are taken when a worker is free, a few at a time."""
         share = self._share(asks)
-        rest = iter(asks)
+        rest = deque(asks)
         if not self._workers:
             with one_thread():
-                while some := list(islice(rest, share)):
-                    yield from self._answer(some)
+                while rest:
+                    yield from self._answer(taken(rest, share))
             return
         for worker in self._workers:  # answers to a call that nobody waited for
-            if worker.waiting:
+            while worker.waiting:
                 self._receive(worker)
-            worker.models = {}
-        for worker in self._workers:
-            self._send(worker, list(islice(rest, share)))
+            for slot in worker.slots:
+                slot.models = {}
+        for _ in range(IN_STORE):
+            for worker in self._workers:
+                self._supply(worker, rest, share)
         while busy := {worker.pipe: worker for worker in self._workers if worker.waiting}:
             for pipe in wait(list(busy)):
                 assert isinstance(pipe, Connection)
                 replies = self._receive(busy[pipe])
-                self._send(busy[pipe], list(islice(rest, share)))
+                self._supply(busy[pipe], rest, share)
                 yield from replies
 
-    def _share(self, asks: Iterable[Ask]) -> int:
+    def _supply(self, worker: Worker, rest: deque[Ask], share: int) -> None:
+        """What comes next for a worker; into its store only while there is enough for all: they should end together."""
+        if not worker.waiting or len(rest) >= share * len(self._workers):
+            self._send(worker, taken(rest, share))
+
+    def _share(self, asks: Collection[Ask]) -> int:
         """How many requests go in one message: one where an answer takes long, so that all workers end together."""
-        if not isinstance(asks, Collection) or not asks:
+        if not asks:
             return 1
         first = next(iter(asks))
         most = self._together if first.verb == "train" else SHORT if first.rows.nbytes <= SMALL else 1
@@ -180,20 +195,24 @@ class Workers:
             if worker.process.is_alive():
                 worker.process.terminate()
                 worker.process.join()
-            worker.asks.close()
-            worker.replies.close()
+            for slot in worker.slots:
+                slot.asks.close()
+                slot.replies.close()
         self._workers = []
 
     def _send(self, worker: Worker, asks: Sequence[Ask]) -> None:
         """Requests of one round; a model that several of them share is sent once, and once for several messages."""
         if not asks:
             return
+        number = next(each for each in range(IN_STORE) if each not in worker.waiting)
+        slot = worker.slots[number]
         models = {address(ask.rows): ask.rows for ask in asks}
-        if not models.keys() <= worker.models.keys():
-            worker.places = worker.asks.write({str(number): rows for number, rows in enumerate(models.values())})
-            worker.models = models
-        order = {key: number for number, key in enumerate(worker.models)}
+        if not models.keys() <= slot.models.keys():
+            slot.places = slot.asks.write({str(place): rows for place, rows in enumerate(models.values())})
+            slot.models = models
+        order = {key: place for place, key in enumerate(slot.models)}
         header = {
+            "slot": number,
             "asks": [
                 {
                     "verb": ask.verb,
@@ -206,16 +225,16 @@ class Workers:
             ],
             "models": [order[address(ask.rows)] for ask in asks],
             "now": asdict(asks[0].now),
-            "places": worker.places,
+            "places": slot.places,
         }
         try:
             worker.pipe.send_bytes(json.dumps(header).encode())
         except OSError:
             raise self._died(worker) from None
-        worker.waiting = True
+        worker.waiting.append(number)
 
     def _receive(self, worker: Worker) -> list[Reply]:
-        worker.waiting = False
+        slot = worker.slots[worker.waiting.popleft()]
         try:
             header = json.loads(worker.pipe.recv_bytes())
         except (EOFError, OSError):
@@ -223,7 +242,7 @@ class Workers:
         if "bug" in header:  # in a simulation nothing fails but the code
             raise WorkerFailed(f"{header['who']} failed", header["bug"])
         worker.seconds = header["cpu_seconds"]
-        arrays = worker.replies.read(header["places"])
+        arrays = slot.replies.read(header["places"])
         return [
             Reply(**told, arrays={name: arrays[f"{number} {name}"] for name in names})
             for number, (told, names) in enumerate(header["replies"])
@@ -237,6 +256,11 @@ class Workers:
             got=f"exit code {worker.process.exitcode}",
             need="a living worker (killed by hand, or out of memory?)",
         )
+
+
+def taken(rest: deque[Ask], count: int) -> list[Ask]:
+    """The next few requests, taken out of the rest."""
+    return [rest.popleft() for _ in range(min(count, len(rest)))]
 
 
 def address(rows: Rows) -> tuple[int, tuple[int, ...]]:
@@ -256,8 +280,7 @@ def serve(
     answer: Answer,
     warm: Callable[[], None],
     pipe: Connection,
-    asks: Shared,
-    replies: Shared,
+    slots: Sequence[Slot],
     not_mine: list[Connection],
 ) -> None:
     """A worker's life: warm up, then answer until the server's end of the pipe is closed."""
@@ -267,19 +290,20 @@ def serve(
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     with one_thread():
         warm()
-        while answered(answer, pipe, asks, replies):
+        while answered(answer, pipe, slots):
             pass
 
 
-def answered(answer: Answer, pipe: Connection, asks: Shared, replies: Shared) -> bool:
+def answered(answer: Answer, pipe: Connection, slots: Sequence[Slot]) -> bool:
     """Answer the requests of one message; False when there will be no more."""
     try:
         header = json.loads(pipe.recv_bytes())
     except (EOFError, OSError):
         return False
+    slot = slots[header["slot"]]
     try:
         now = Round(**{**header["now"], "local": LocalTraining(**header["now"]["local"])})
-        models = [rows.astype(np.float32, copy=False) for rows in asks.look(header["places"]).values()]
+        models = [rows.astype(np.float32, copy=False) for rows in slot.asks.look(header["places"]).values()]
         asked = [
             Ask(**told, now=now, rows=models[number])
             for told, number in zip(header["asks"], header["models"], strict=True)
@@ -295,7 +319,7 @@ def answered(answer: Answer, pipe: Connection, asks: Shared, replies: Shared) ->
             )
             for reply in found
         ]
-        message = {"replies": told, "places": replies.write(arrays), "cpu_seconds": process_time()}
+        message = {"replies": told, "places": slot.replies.write(arrays), "cpu_seconds": process_time()}
     except Exception:
         who = ", ".join(f'client "{ask["client"]}"' for ask in header["asks"])
         message = {"bug": traceback.format_exc(), "who": who}
