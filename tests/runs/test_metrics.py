@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fedclade.fleet.protocol import Scores
 from fedclade.nouns import Groups
@@ -49,3 +51,13 @@ def test_harmed_clients_do_worse_than_with_one_of_the_others() -> None:
     assert harmed(mine, [local]) == ("b",)
     assert harmed(mine, [local, fedavg]) == ("b", "c")
     assert harmed(mine, [{"z": 1.0}]) == ()
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=12))
+def test_the_rand_index_is_scikit_learns(labels: list[tuple[int, int]]) -> None:
+    from sklearn.metrics import adjusted_rand_score
+
+    truth = Groups.from_labels({f"c{number:02}": one for number, (one, _) in enumerate(labels)})
+    found = Groups.from_labels({f"c{number:02}": other for number, (_, other) in enumerate(labels)})
+    wanted = adjusted_rand_score(*zip(*labels, strict=True))
+    assert rand_index(found, truth) == pytest.approx(wanted, abs=1e-12)
