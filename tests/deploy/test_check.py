@@ -208,6 +208,16 @@ def test_what_is_no_defect(app: Path) -> None:
 def test_a_moved_app_says_so(app: Path) -> None:
     moved = app.rename(app.with_name("moved"))
     assert [finding.where for finding in bad(check_app(moved))] == [".flwr/config.toml"]
+    assert "runs are kept outside this app" in str(check_app(moved))
+
+
+@pytest.mark.usefixtures("without_bundle")
+def test_an_experiment_that_a_server_would_refuse(app: Path) -> None:
+    replaced("experiment.toml", "shape = [1, 8, 8]", "shape = [8]")(app)
+    replaced("experiment.toml", 'name = "mlp"', 'name = "lenet"')(app)
+    assert [finding.where for finding in bad(check_app(app))] == ["experiment.toml"]
+    (app / "experiment.toml").write_text('[data]\nsource = "digits"\nworld = "iid"\n[engine]\nname = "flower"\n')
+    assert "a deployed app has its data at the sites" in str(bad(check_app(app)))
 
 
 @pytest.mark.usefixtures("without_bundle")

@@ -163,6 +163,17 @@ class Deployment:
         for name in names:
             wait_until(f"{name} is let in", lambda name=name: STARTED in self.log(name))  # type: ignore[misc]
 
+    def restart_site(self, name: str) -> None:
+        """Start a site again until it is let in: Flower counts a killed one as online for most of a minute."""
+        (self.logs / f"{name}.log").rename(self.logs / f"{name}-before.log")
+
+        def let_in() -> bool:
+            if name not in self.processes or self.processes[name].poll() is not None:
+                self.begin(name, "./start-site.sh", name, RUNTIME_PORT=str(free_port()))
+            return STARTED in self.log(name)
+
+        wait_until(f"{name} is let in again", let_in, 200)
+
     def start_stranger(self, label: str, *words: str) -> None:
         """A node that should not be let in."""
         self.begin(

@@ -69,7 +69,10 @@ def test_every_method_comes_to_the_same_models(tmp_path: Path) -> None:
         fleet.start_stranger("without a key", *trusted)
         unregistered = ("--auth-supernode-private-key", str(theirs / "sites" / CLIENTS[0]))
         fleet.start_stranger("unregistered", *trusted, *unregistered)
-        fleet.start_stranger("wrong CA", "--root-certificates", str(theirs / "ca.crt"), *unregistered)
+        known = str(theirs / "sites" / CLIENTS[1])  # its key is good here: only the CA is not
+        fleet.call("flwr", "supernode", "register", f"{known}.pub", "fleet", "--name", "client-99")
+        another_ca = ("--root-certificates", str(theirs / "ca.crt"))
+        fleet.start_stranger("wrong CA", *another_ca, "--auth-supernode-private-key", known)
         other.stop()
         for method in sorted(METHODS):
             found = fleet.finished_run(method, tmp_path / "runs" / method, **SAME, method__name=method)
@@ -80,8 +83,9 @@ def test_every_method_comes_to_the_same_models(tmp_path: Path) -> None:
                 key: wanted[key] for key in wanted if key.startswith("bytes")
             }
             assert not [one for event in events(tmp_path / "runs" / method) for one in told(event, "refused")]
-        for label in ("without a key", "unregistered", "wrong CA"):
+        for label, reason in (("without a key", "2001"), ("unregistered", "2004"), ("wrong CA", "certificate verify")):
             assert STARTED not in fleet.log(label), label
+            assert reason.lower() in fleet.log(label).lower(), fleet.log(label)
             wait_until(f"the node {label} gives up", lambda label=label: fleet.processes[label].poll() is not None)  # type: ignore[misc]
         # A larger model, so that what Flower adds to it can be seen beside it.
         up, down = fleet.relay.up, fleet.relay.down
@@ -137,6 +141,11 @@ def test_a_liar_is_refused_and_a_newcomer_is_placed(tmp_path: Path) -> None:
     with deployment(tmp_path) as fleet:
         (fleet.app / "fleet_app" / "client_app.py").write_text(LIES)
         fleet.start_sites(*CLIENTS[1:])
+        fleet.call("ssh-keygen", "-q", "-t", "ecdsa", "-b", "384", "-N", "", "-f", str(tmp_path / "thief"))
+        fleet.call("flwr", "supernode", "register", str(tmp_path / "thief.pub"), "fleet", "--name", "thief")
+        trusted = ("--root-certificates", "keys/ca.crt", "--auth-supernode-private-key", str(tmp_path / "thief"))
+        fleet.start_stranger("thief", *trusted)  # a site of the fleet that says that it is client-00
+        wait_until("the thief is connected", lambda: STARTED in fleet.log("thief"))
         folder = tmp_path / "run"
         changes = {**SAME, "run__rounds": 6, "run__evaluate_every": 6, "engine__clients": 3}
         process = fleet.start_run("run", folder, **changes)
@@ -144,7 +153,12 @@ def test_a_liar_is_refused_and_a_newcomer_is_placed(tmp_path: Path) -> None:
         fleet.start_sites(CLIENTS[0])
         fleet.await_verdict("run", folder, process, 500)
         rounds = {event["round"]: event for event in events(folder) if event["event"] == "round"}
-        reasons = [one["reason"] for number in range(1, 6) for one in told(rounds[number], "refused")]
+        stolen = [one for event in events(folder) for one in told(event, "refused") if one["verb"] == "enrol"]
+        assert {one["client"] for one in stolen} == {"thief"}
+        assert all("got 'client-00', need 'thief'" in one["reason"] for one in stolen)
+        reasons = [
+            one["reason"] for number in range(1, 6) for one in told(rounds[number], "refused") if one["verb"] == "train"
+        ]
         assert len(reasons) == 5, reasons
         for reason, wanted in zip(
             reasons,
@@ -152,7 +166,7 @@ def test_a_liar_is_refused_and_a_newcomer_is_placed(tmp_path: Path) -> None:
             strict=True,
         ):
             assert wanted in reason
-        assert not told(rounds[6], "refused")  # honest again, and welcome
+        assert "train" not in [one["verb"] for one in told(rounds[6], "refused")]  # honest again, and welcome
         assert "a secret" not in (folder / "events.jsonl").read_text()
         newcomers = [event for event in events(folder) if event["event"] == "newcomers"]
         assert [event["clients"] for event in newcomers] == [[CLIENTS[0]]]
@@ -179,19 +193,25 @@ def test_kills(tmp_path: Path) -> None:
         assert "resume" in kinds(folder)
 
         folder = tmp_path / "killed"
-        process = fleet.start_run("killed", folder, **{**SAME, "run__rounds": 3}, engine__train_seconds=40)
+        long = {**SAME, "run__rounds": 12, "run__evaluate_every": 12}
+        process = fleet.start_run("killed", folder, **long, engine__train_seconds=40)
         fleet.wait(process, "the first round is over", lambda: "round" in kinds(folder))
         asked = fleet.log(CLIENTS[2]).count("train message")
         fleet.wait(process, "the next one is under way", lambda: fleet.log(CLIENTS[2]).count("train message") > asked)
         fleet.kill(CLIENTS[2])
-        fleet.await_verdict("killed", folder, process, 400)
+        fleet.wait(process, "it is given up", lambda: "left" in kinds(folder))
+        fleet.restart_site(CLIENTS[2])
+        fleet.await_verdict("killed", folder, process, 600)
         missing = [one for event in events(folder) for one in told(event, "refused")]
         assert {one["client"] for one in missing} == {CLIENTS[2]}
         assert {one["reason"] for one in missing} <= {"no answer within 40 s", "its node is gone"}
         assert missing[0]["reason"] == "no answer within 40 s"
         took_part = [event["took_part"] for event in events(folder) if event["event"] == "round"]
-        assert took_part[0] == 4
-        assert took_part[-1] == 3
+        assert (took_part[0], took_part[1], took_part[-1]) == (4, 3, 4)
+        comings = [
+            (event["event"], event["clients"]) for event in events(folder) if event["event"] in ("left", "returned")
+        ]
+        assert comings == [("left", [CLIENTS[2]]), ("returned", [CLIENTS[2]])]
 
 
 def told(event: dict[str, object], key: str) -> list[dict[str, str]]:

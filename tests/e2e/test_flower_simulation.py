@@ -1,9 +1,11 @@
 """Flower's own simulation on Ray: every method comes to the same models as in this process."""
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from time import sleep
 
 import pytest
 
@@ -12,8 +14,9 @@ pytest.importorskip("flwr", reason="Flower is an extra: pip install 'fedclade[fl
 from conformance.every_verb import EveryVerb
 from conformance.test_methods import without_time
 from fedclade.methods import METHODS, register
-from fedclade.nouns import InputError
+from fedclade.nouns import InputError, Stopped
 from fedclade.runs.experiment import read_experiment
+from fedclade.runs.loop import Progress
 from fedclade.runs.run import start
 
 register("every-verb", EveryVerb, finds_groups=True)
@@ -48,32 +51,50 @@ def experiment(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.filterwarnings("default")  # Ray's own
+@pytest.mark.filterwarnings("ignore")  # Ray's own
 def test_every_method_comes_to_the_same_models(experiment: Path, tmp_path: Path) -> None:
     """With clients that join late and clients whose data change."""
-    import ray
-
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, _node_ip_address="127.0.0.1")
-    try:
-        for method in sorted(METHODS):
-            change = f"method.name={method}"
-            here = start(read_experiment(experiment, [change]), out=tmp_path / f"here-{method}")
-            there = start(read_experiment(experiment, [change, "engine.name=flower"]), out=tmp_path / f"there-{method}")
-            same, other = dict(here.result), dict(there.result)
-            assert without_time({**other, "run": ""}) == without_time({**same, "run": ""}), method
-    finally:
-        ray.shutdown()
+    for method in sorted(METHODS):
+        change = f"method.name={method}"
+        here = start(read_experiment(experiment, [change]), out=tmp_path / f"here-{method}")
+        there = start(read_experiment(experiment, [change, "engine.name=flower"]), out=tmp_path / f"there-{method}")
+        same, other = dict(here.result), dict(there.result)
+        assert without_time({**other, "run": ""}) == without_time({**same, "run": ""}), method
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_the_command_line_runs_it_and_resumes_it(experiment: Path, tmp_path: Path) -> None:
-    words = ["run", str(experiment), "--set", "engine.name=flower", "--json", "--out"]
-    done = subprocess.run([FEDCLADE, *words, str(tmp_path / "a")], capture_output=True, text=True, check=True)
-    whole = json.loads(done.stdout)
+@pytest.mark.filterwarnings("ignore")  # Ray's own
+def test_a_run_that_was_stopped_is_resumed_on_the_command_line(experiment: Path, tmp_path: Path) -> None:
+    asked = read_experiment(experiment, ["engine.name=flower"])
+
+    def stop(now: Progress) -> None:
+        if now.round == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(Stopped, match="fedclade resume"):
+        start(asked, out=tmp_path / "there", watch=stop)
+    done = subprocess.run(
+        [FEDCLADE, "resume", str(tmp_path / "there"), "--json"], capture_output=True, text=True, check=True
+    )
     here = start(read_experiment(experiment), out=tmp_path / "here")
-    assert whole["model_hash"] == here.result["model_hash"]
+    assert json.loads(done.stdout)["model_hash"] == here.result["model_hash"]
     assert done.stderr.count("\n") < 12, done.stderr  # Flower and Ray keep quiet
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_an_interrupt_while_it_starts_leaves_nothing(experiment: Path, tmp_path: Path) -> None:
+    words = [str(FEDCLADE), "run", str(experiment), "--set", "engine.name=flower", "--out", str(tmp_path / "run")]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    while not (tmp_path / "run" / "environment.json").exists():  # Ray is about to start
+        assert process.poll() is None
+        sleep(0.05)
+    sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 3
+    assert "fedclade resume" in said
 
 
 def test_a_python_object_cannot_travel(experiment: Path) -> None:

@@ -27,7 +27,7 @@ from fedclade.nouns import InputError
 from fedclade.runs.experiment import Experiment, FlowerSettings, read_experiment
 from fedclade.runs.loop import Progress
 from fedclade.runs.run import Run, resume, start
-from fedclade.runs.venue import Venue, deadlines_of
+from fedclade.runs.venue import Venue, check_sites, deadlines_of
 
 log = logging.getLogger("flwr")  # its handlers are there, and `flwr run --stream` shows what goes to them
 
@@ -73,16 +73,12 @@ def played(experiment: Experiment, grid: Grid, folder: Path, net: OwnNet | None)
 
 def venue(experiment: Experiment, grid: Grid) -> Venue:
     """Sites that hold their own examples."""
-    if experiment.source != SITES:
-        raise InputError("a deployed app has its data at the sites", where="data.source", got=f'"{experiment.source}"')
+    shape, classes = check_sites(experiment)
     engine = experiment.engine
     assert isinstance(engine, FlowerSettings)  # `sites` need it
-    shape, classes = experiment.data["shape"], experiment.data["classes"]
-    assert isinstance(shape, tuple) and isinstance(classes, int)  # noqa: PT018  # as the recipe made them
 
     def check(net: Net) -> None:
-        for count, training in ((1, False), (experiment.local.batch, True)):
-            net.check(np.zeros((count, *shape), np.float32), classes, training=training)
+        net.check(np.zeros((1, *shape), np.float32), classes)
 
     @contextmanager
     def fleet(net: Net) -> Iterator[FlowerFleet]:

@@ -5,12 +5,15 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fedclade.data import Federation
+from fedclade.data.recipe import SITES
 from fedclade.fleet.simulated import SimulatedFleet, is_built, path_for
 from fedclade.fleet.site import Task
 from fedclade.nets import NETS, Net, net_for
 from fedclade.nouns import Groups, InputError
-from fedclade.runs.experiment import PYTHON, EngineSettings, Experiment, FlowerSettings
+from fedclade.runs.experiment import PYTHON, EngineSettings, Experiment, FlowerSettings, rest
 from fedclade.runs.loop import Engine
 
 if TYPE_CHECKING:
@@ -62,6 +65,25 @@ def venue_of(experiment: Experiment, federation: Federation | None) -> Venue:
     return Venue(
         held.shape, held.classes, held.fingerprint, held.truth_at, check, fleet, lambda net: path_for(net, asked)
     )
+
+
+def check_sites(experiment: Experiment) -> tuple[tuple[int, ...], int]:
+    """The shape and the classes of examples at sites; an error unless the experiment's net can be trained on such."""
+    if experiment.source != SITES:
+        raise InputError(
+            "a deployed app has its data at the sites",
+            where="data.source",
+            got=f'"{experiment.source}"',
+            need=f'"{SITES}", with shape and classes',
+        )
+    shape, classes = experiment.data["shape"], experiment.data["classes"]
+    assert isinstance(shape, tuple)  # as the recipe made them
+    assert isinstance(classes, int)
+    if experiment.net["name"] != PYTHON:
+        net = net_for(str(experiment.net["name"]), shape, classes, rest(experiment.net, "name"))
+        for count, training in ((1, False), (experiment.local.batch, True)):
+            net.check(np.zeros((count, *shape), np.float32), classes, training=training)
+    return shape, classes
 
 
 def simulated(held: Federation, net: Net, engine: EngineSettings) -> AbstractContextManager[Engine]:
