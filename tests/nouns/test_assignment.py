@@ -120,3 +120,11 @@ def test_replacing_with_too_many_rows_is_refused() -> None:
         two_groups().replaced(["a"], np.zeros((2, 3), np.float32))
     with pytest.raises(InputError, match="got 1 clients, 2 rows"):
         two_groups().replaced(["a", "a"], np.zeros((2, 3), np.float32))
+
+
+def test_rows_are_numbered_as_groups_are() -> None:
+    rows = np.zeros((4, 2), np.float32)
+    models = Assignment(rows, {"d": 0, "a": 2, "c": 3, "b": 2, "e": 3})
+    labels = models.groups().labels
+    assert {client: models.numbers()[row] for client, row in models.home.items()} == labels
+    assert labels == {"a": 0, "b": 0, "c": 1, "e": 1, "d": 2}

@@ -97,6 +97,10 @@ class Assignment:
     def __repr__(self) -> str:
         return f"Assignment({len(self.home)} clients, {self.rows.shape[0]} models of {self.rows.shape[1]} parameters)"
 
+    def numbers(self) -> dict[int, int]:
+        """The number of the group that has each row, as `groups` numbers them: by their first clients."""
+        return {row: number for number, row in enumerate(dict.fromkeys(self.home.values()))}
+
     def groups(self) -> Groups:
         """Clients with the same row are one group."""
         return Groups.from_labels(self.home)

@@ -129,6 +129,7 @@ def play(
         state = unpack(state_class(method), reached.tree, reached.arrays)
         begin = reached.round + 1
     scores: Scores | None = None
+    models = method.assignment(state)
     silence = 0
     away: set[ClientId] = set()
     for number in range(begin, plan.rounds + 1):
@@ -138,15 +139,15 @@ def play(
         present = fleet.clients()
         if not present:
             raise Stopped("there are no clients", where=f"round {number}", got="0", need="at least 1")
-        known = method.assignment(state).home
-        gone = set(known) - set(present)
-        for what, whom in (("left", gone - away), ("returned", away - gone)):
-            if whom:
-                folder.note(what, round=number, clients=sorted(whom))
-        away = gone
-        if newcomers := tuple(client for client in present if client not in known):
-            state = method.place(state, newcomers, counted, now)
-            folder.note("newcomers", round=number, clients=list(newcomers))
+        if away or present != models.clients:
+            gone = set(models.home) - set(present)
+            for what, whom in (("left", gone - away), ("returned", away - gone)):
+                if whom:
+                    folder.note(what, round=number, clients=sorted(whom))
+            away = gone
+            if newcomers := tuple(client for client in present if client not in models.home):
+                state = method.place(state, newcomers, counted, now)
+                folder.note("newcomers", round=number, clients=list(newcomers))
         state, facts = method.round(state, counted, now)
         silence = 0 if ledger.trained else silence + 1
         if silence == SILENT_ROUNDS:
@@ -171,7 +172,6 @@ def play(
                 number, plan.rounds, float(scores.accuracy.mean()) if scores is not None and scores.clients else None
             )
         )
-    models = method.assignment(state)
     if scores is None:  # killed between the last checkpoint and the verdict
         fleet.begin(plan.rounds)
         there = [client for client in fleet.clients() if client in models.home]
@@ -246,14 +246,14 @@ def lines(number: int, ledger: Ledger, scores: Scores | None, models: Assignment
             zip(scores.clients, zip(scores.accuracy.tolist(), scores.losses.tolist(), strict=True), strict=True)
         )
     clients = sorted({*judged, *ledger.by_client})
-    groups = models.groups().labels
+    groups = models.numbers()
     return pa.record_batch(
         [
             [number] * len(clients),
             clients,
             [judged[client][0] if client in judged else None for client in clients],
             [judged[client][1] if client in judged else None for client in clients],
-            [groups[client] for client in clients],
+            [groups[models.home[client]] for client in clients],
             [ledger.by_client.get(client, 0) for client in clients],
             [client in ledger.trained for client in clients],
         ],
