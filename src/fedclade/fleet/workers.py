@@ -146,13 +146,7 @@ class Workers:
 
     def _send(self, number: int, ask: Ask) -> Connection:
         header = {
-            "ask": {
-                "verb": ask.verb,
-                "client": ask.client,
-                "encoder": ask.encoder,
-                "points": ask.points,
-                "features": ask.features,
-            },
+            "ask": ask.plain(),
             "now": asdict(ask.now),
             "places": self._shared[number].write({"rows": ask.rows}),
         }

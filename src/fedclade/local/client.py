@@ -3,10 +3,12 @@
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fedclade.data import ClientData
 from fedclade.fleet.protocol import Ask, Reply
 from fedclade.local.evaluate import losses_of, score
+from fedclade.local.moments import moments, token_of
 from fedclade.local.sketch import sketch
 from fedclade.local.train import train
 from fedclade.local.workbench import Workbench
@@ -21,9 +23,9 @@ class Client:
 
     def answer(self, ask: Ask, data: ClientData) -> Reply:
         """What the client replies. An exception here is a bug, or a client that fails: the engine decides which."""
-        return {"train": self._train, "losses": self._losses, "evaluate": self._evaluate, "sketch": self._sketch}[
-            ask.verb
-        ](ask, data)
+        verbs = {"train": self._train, "losses": self._losses, "evaluate": self._evaluate, "sketch": self._sketch}
+        verbs |= {"moments": self._moments, "changed": self._changed}
+        return verbs[ask.verb](ask, data)
 
     def _train(self, ask: Ask, data: ClientData) -> Reply:
         row, loss = train(self._bench, ask.rows[0], data.train, ask.now, ask.client)
@@ -43,6 +45,16 @@ class Client:
     def _sketch(self, ask: Ask, data: ClientData) -> Reply:
         points, counts = sketch(data.train, ask.encoder, ask.points, ask.now, ask.client)
         return Reply("sketch", ask.client, ask.now.number, len(data.train), {"points": points, "counts": counts})
+
+    def _moments(self, ask: Ask, data: ClientData) -> Reply:
+        counts, means, variances = moments(data.train, ask.encoder, ask.classes, ask.fewest)
+        token = np.array(token_of(data.train, ask.now, ask.client), np.int64)
+        arrays: dict[str, NDArray[np.generic]] = {"counts": counts, "means": means, "variances": variances}
+        return Reply("moments", ask.client, ask.now.number, len(data.train), {**arrays, "token": token})
+
+    def _changed(self, ask: Ask, data: ClientData) -> Reply:
+        changed = np.array(token_of(data.train, ask.now, ask.client) != ask.token)
+        return Reply("changed", ask.client, ask.now.number, len(data.train), {"changed": changed})
 
 
 Answer = Callable[[Ask], Reply]

@@ -1,23 +1,13 @@
 """A client's data in a few points: encode every example, then k-means."""
 
 import warnings
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedclade.data import Part
+from fedclade.nets.encoders import encoder_named
 from fedclade.nouns import ClientId, Round
-from fedclade.nouns.settings import unknown
-
-
-def pixels(part: Part) -> NDArray[np.float32]:
-    """The examples as they are, flattened."""
-    inputs = part.inputs
-    return inputs.reshape(len(inputs), -1).astype(np.float32)
-
-
-ENCODERS: dict[str, Callable[[Part], NDArray[np.float32]]] = {"pixels": pixels}
 
 
 def sketch(
@@ -30,9 +20,7 @@ def sketch(
     from sklearn.cluster import KMeans  # 2 s: only when asked for
     from sklearn.exceptions import ConvergenceWarning
 
-    if encoder not in ENCODERS:
-        raise unknown("the encoder", "sketch", encoder, ENCODERS)
-    encoded = ENCODERS[encoder](part)
+    encoded = encoder_named(encoder).encode(part.inputs)
     wanted = min(points, len(np.unique(encoded, axis=0)))
     seed = int(now.generator("sketch", client).integers(2**31))
     with warnings.catch_warnings():
