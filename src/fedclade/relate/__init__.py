@@ -1,0 +1,1 @@
+"""How alike clients are, and where to cut: pure functions, ids in, ids out."""
