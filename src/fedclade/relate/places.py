@@ -39,6 +39,11 @@ class Atlas:
             for client, group, fits in zip(newcomers.clients, near, belongs, strict=True)
         }
 
+    def joined(self, one: Moments) -> "Atlas":
+        """One group more, of this client alone; it reaches as far as the shortest of the others."""
+        last = Moments((str(len(self.reach)),), one.counts, one.means, one.variances)
+        return Atlas(self.kind, stacked((self.pooled, last)), np.append(self.reach, self.reach.min()))
+
 
 def atlas(kind: str, moments: Moments, groups: Sequence[Sequence[ClientId]]) -> Atlas:
     """The atlas of these groups, whose members' moments are these."""
