@@ -105,6 +105,27 @@ def test_very_few_clients_are_one_group(count: int) -> None:
     assert found.outliers == ()
 
 
+@pytest.mark.parametrize("name", ["classes", "rotation"])
+def test_some_landmarks_place_the_rest(name: str) -> None:
+    federation = fc.data.build(source="digits", world=name, clients=40, groups=4)
+    whole = moments_of(federation)
+    found = discover(whole, landmarks=20)
+    assert found.partition == discover(whole).partition == federation.truth
+    assert len(found.clients) == 20
+    assert found.squared.shape == (20, 20)
+
+
+def test_a_stranger_among_the_rest_is_an_outlier() -> None:
+    whole = moments_of(world("iid"))
+    first = discover(whole, landmarks=10)
+    client = next(each for each in whole.clients if each not in first.clients)
+    row = whole.clients.index(client)
+    means = whole.means.copy()
+    means[row] += 50 * (whole.counts[row, :, None] > 0)
+    found = discover(Moments(whole.clients, whole.counts, means, whole.variances), landmarks=10)
+    assert found.outliers == (client,)
+
+
 def test_nobody_is_an_error() -> None:
     with pytest.raises(InputError, match="nobody to compare"):
         discover(moments_of(world("iid")).of(()))

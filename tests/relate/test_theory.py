@@ -38,7 +38,7 @@ def test_equation_29_by_hand() -> None:
 
 
 @pytest.mark.parametrize("mixing", [np.eye(4), np.full((4, 4), 0.25)])
-def test_theorem_2_is_finite_exactly_below_the_largest_step(mixing: np.ndarray) -> None:  # type: ignore[type-arg]
+def test_theorem_2_is_finite_exactly_below_the_largest_step(mixing: np.ndarray) -> None:
     step = largest_step(3.0, mixing)
     assert math.isfinite(optimality_gap(10, 1, 5, 0.999 * step, 3.0, mixing))
     assert optimality_gap(10, 1, 5, 1.001 * step, 3.0, mixing) == math.inf

@@ -10,6 +10,7 @@ two or more. Below it the answer is one group.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,14 +67,19 @@ def average_linkage(apart: Apart) -> NDArray[np.float64]:
     """scipy's tree. Pairs that cannot be compared count as the median of those that can."""
     from scipy.cluster.hierarchy import linkage
 
-    upper = np.triu_indices(len(apart.clients), 1)
-    condensed = apart.squared[upper].astype(np.float64)
+    condensed = upper(apart.squared).astype(np.float64)
     if apart.known is not None:
-        can = apart.known[upper]
+        can = upper(apart.known)
         condensed[~can] = np.median(condensed[can]) if can.any() else 0.0
     condensed -= condensed.min()  # means shift with their values: the tree is the same, and no height is negative
     tree: NDArray[np.float64] = linkage(condensed, "average")
     return tree
+
+
+def upper(table: NDArray[Any]) -> NDArray[Any]:
+    """What stands above the diagonal, row by row: no index of the size of the table is made."""
+    rows = [table[row, row + 1 :] for row in range(len(table) - 1)]
+    return np.concatenate(rows)
 
 
 def nested_cuts(tree: NDArray[np.float64], most: int) -> list[NDArray[np.int64]]:

@@ -5,16 +5,19 @@ is below the gate the answer is one group. Joint distances see which labels clie
 different shares of labels: each is blind where the other sees.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedclade.nouns import ClientId, Groups, InputError, Moments
+from fedclade.nouns import ClientId, Groups, InputError, Moments, generator
 from fedclade.relate.cut import MOST, NOISE, Cut, best_cut
 from fedclade.relate.moments import Apart, conditional, joint
+from fedclade.relate.places import atlas
 
 GATE = 0.55  # what passes; 0.65 is a stricter choice
+LANDMARKS = 10_000  # clients that are compared with each other; memory and time grow with their square
+AT_ONCE = 2_000  # clients that are placed at once
 FAR = 4.0  # a stray is so many times as far from the others as two of them usually are
 
 
@@ -69,10 +72,12 @@ class Found:
         return f"Found({self.count} groups of {sizes} clients, {len(self.outliers)} outliers, {self.confidence:.2f})"
 
 
-def discover(moments: Moments, *, gate: float = GATE, most: int = MOST) -> Found:
-    """The groups of these clients."""
+def discover(moments: Moments, *, gate: float = GATE, most: int = MOST, landmarks: int = LANDMARKS) -> Found:
+    """The groups of these clients. Of more than `landmarks`, so many are compared, and the rest is placed."""
     if not moments.clients:
         raise InputError("there is nobody to compare", need="the moments of at least one client")
+    if len(moments.clients) > landmarks:
+        return by_landmarks(moments, gate, most, landmarks)
     ordered = moments.of(sorted(moments.clients))
     apart = [joint(ordered), conditional(ordered)]
     cuts = [best_cut(each, most) for each in apart]
@@ -80,6 +85,25 @@ def discover(moments: Moments, *, gate: float = GATE, most: int = MOST) -> Found
     passed = cuts[best].gate >= gate
     partition = cuts[best].groups if passed else without_strays(apart[best])
     return found(partition, apart[best], cuts[best], {cut.kind: cut.gate for cut in cuts}, passed)
+
+
+def by_landmarks(moments: Moments, gate: float, most: int, landmarks: int) -> Found:
+    """The groups of some clients, drawn by their number alone, and everybody else with the nearest of them.
+
+    Who is unlike all groups is an outlier. The figures are those of the clients that were compared.
+    """
+    ordered = sorted(moments.clients)
+    drawn = generator(len(ordered), "landmarks").choice(len(ordered), landmarks, replace=False)
+    chosen = [ordered[number] for number in np.sort(drawn)]
+    among = discover(moments.of(chosen), gate=gate, most=most, landmarks=landmarks)
+    members = among.partition.members
+    places = atlas(among.kind, moments.of(chosen), members)
+    labels = dict(among.partition.labels)
+    rest = sorted(set(ordered) - set(chosen))
+    for start in range(0, len(rest), AT_ONCE):
+        for client, near in places.nearest(moments.of(rest[start : start + AT_ONCE])).items():
+            labels[client] = len(members) + len(labels) if near is None else near
+    return replace(among, partition=Groups.from_labels(labels))
 
 
 def found(partition: Groups, apart: Apart, cut: Cut, gates: dict[str, float], passed: bool) -> Found:
@@ -93,13 +117,14 @@ def without_strays(apart: Apart) -> Groups:
     """One group, and everybody who is far from most of the others as a group of its own."""
     if len(apart.clients) < 4:
         return Groups((apart.clients,))
-    floor = NOISE * (apart.noise[:, None] + apart.noise[None, :])
-    squared = np.where(np.eye(len(apart.clients), dtype=bool), np.nan, np.maximum(apart.squared, floor))
-    if apart.known is not None:
-        squared[~apart.known] = np.nan
-    alone = np.isnan(squared).all(axis=1)
-    squared[alone] = np.inf
-    usual = np.nanmedian(squared, axis=1)
-    far = alone | (usual > FAR**2 * np.median(usual))
+    usual = np.full(len(apart.clients), np.inf)  # somebody who can be compared with nobody is far
+    for row, squared in enumerate(apart.squared):
+        others = np.arange(len(usual)) != row
+        if apart.known is not None:
+            others &= apart.known[row]
+        if others.any():
+            floor = NOISE * (apart.noise[row] + apart.noise[others])
+            usual[row] = np.median(np.maximum(squared[others], floor))
+    far = usual > FAR**2 * np.median(usual)
     labels = {client: number + 1 if far[number] else 0 for number, client in enumerate(apart.clients)}
     return Groups.from_labels(labels)

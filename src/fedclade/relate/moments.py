@@ -7,6 +7,7 @@ joint        between the means of onehot(label) x [1, features]: which labels, a
 conditional  between the means of the labels that both have: what they look like, whichever are common
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from fedclade.nouns import ClientId, InputError, Moments
 
 CLIP = 10.0  # claimed variances count up to so many times the median: a larger one is a lie, and would hide its client
+ROOM = 2**22  # numbers of a table that are worked on at once
 PRIOR = 5.0  # examples that the median of a label counts for, against what a client says of its own
 
 
@@ -34,12 +36,34 @@ class Apart:
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """A client in a product form: squared distances are one matrix product."""
+    """Clients in a form in which all squared distances are three matrix products, whatever their kind.
 
+    With weights a, lengths a q and places a m: the sum of a_i a_j (q_i + q_j - 2 m_i m_j) over the sum of a_i a_j.
+    """
+
+    weights: NDArray[np.float64]
+    """(clients, labels), or a column of ones."""
+    lengths: NDArray[np.float64]
+    """The same times the squared length of each mean, less its variance."""
     places: NDArray[np.float64]
-    """(clients, numbers)"""
+    """(clients, labels x features): the same times the mean."""
     noise: NDArray[np.float64]
-    """(clients,): the variance of its place, summed."""
+    """(clients,): as in Apart."""
+
+    def table(self, rows: slice, columns: slice) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+        """The squared distances of these to those, and whether they can be compared; a few rows at a time."""
+        count, other = len(self.noise[rows]), len(self.noise[columns])
+        squared, known = np.zeros((count, other), np.float32), np.zeros((count, other), bool)
+        weights, lengths, places = self.weights[columns].T, self.lengths[columns].T, self.places[columns].T
+        step = max(1, ROOM // max(other, 1))
+        for start in range(0, count, step):
+            piece = slice((rows.start or 0) + start, (rows.start or 0) + min(start + step, count))
+            shared = self.weights[piece] @ weights
+            found = self.lengths[piece] @ weights + self.weights[piece] @ lengths - 2 * (self.places[piece] @ places)
+            can = shared > 0
+            known[start : start + step] = can
+            squared[start : start + step] = np.divide(found, shared, out=np.zeros_like(found), where=can)
+        return squared, known
 
 
 def spread(moments: Moments) -> NDArray[np.float64]:
@@ -72,47 +96,46 @@ def joint_profile(moments: Moments) -> Profile:
     square = (means**2).sum(axis=2)
     second = (share * (square + spread(moments) * (1 - 1 / np.maximum(counts, 1)))).sum(axis=1)
     first = (share**2 * square).sum(axis=1)
+    noise = np.maximum(second - first, 0) / np.maximum(total - 1, 1)
     places = (share[:, :, None] * means).reshape(len(counts), -1)
-    return Profile(places, np.maximum(second - first, 0) / np.maximum(total - 1, 1))
+    places -= np.median(places, axis=0)  # a common offset costs digits; a liar moves no median
+    return Profile(np.ones((len(counts), 1)), ((places**2).sum(axis=1) - noise)[:, None], places, noise)
+
+
+def conditional_profile(moments: Moments) -> Profile:
+    """The means of each label, with weight sqrt(n): sqrt(n_i n_j) for a label that two clients share."""
+    counts = moments.counts.astype(np.float64)
+    weights = np.sqrt(counts)
+    means = moments.means.astype(np.float64)
+    for label in np.flatnonzero(counts.any(axis=0)):  # as above
+        means[:, label] -= np.median(means[counts[:, label] > 0, label], axis=0)
+    variance = spread(moments) / np.maximum(counts, 1)
+    lengths = weights * ((means**2).sum(axis=2) - variance)
+    places = (weights[:, :, None] * means).reshape(len(counts), -1)
+    noise = (counts * variance).sum(axis=1) / np.maximum(counts.sum(axis=1), 1)
+    return Profile(weights, lengths, places, noise)
+
+
+PROFILES: dict[str, Callable[[Moments], Profile]] = {"joint": joint_profile, "conditional": conditional_profile}
 
 
 def joint(moments: Moments) -> Apart:
     """Between the means of onehot(label) x [1, features]."""
-    check(moments)
-    profile = joint_profile(moments)
-    centred = profile.places - np.median(profile.places, axis=0)  # a common offset costs digits; a liar moves no median
-    length = (centred**2).sum(axis=1) - profile.noise
-    squared = product(centred, centred, length, length)
-    np.fill_diagonal(squared, 0)
-    return Apart("joint", moments.clients, squared, profile.noise)
+    return apart("joint", moments)
 
 
 def conditional(moments: Moments) -> Apart:
-    """Between the means of the labels that two clients share, each label with weight sqrt(n_i n_j)."""
+    """Between the means of the labels that two clients share."""
+    return apart("conditional", moments)
+
+
+def apart(kind: str, moments: Moments) -> Apart:
+    """All squared distances of one kind."""
     check(moments)
-    counts = moments.counts.astype(np.float64)
-    weight = np.sqrt(counts)
-    means = moments.means.astype(np.float64)
-    for label in np.flatnonzero(counts.any(axis=0)):  # a common offset costs digits; a liar moves no median
-        means[:, label] -= np.median(means[counts[:, label] > 0, label], axis=0)
-    variance = spread(moments) / np.maximum(counts, 1)
-    length = weight * ((means**2).sum(axis=2) - variance)
-    shared = weight @ weight.T
-    places = (weight[:, :, None] * means).reshape(len(counts), -1)
-    squared = length @ weight.T
-    squared = squared + squared.T - 2 * (places @ places.T)
-    known = shared > 0
-    squared = np.divide(squared, shared, out=np.zeros_like(squared), where=known).astype(np.float32)
+    profile = PROFILES[kind](moments)
+    squared, known = profile.table(slice(0, None), slice(0, None))
     np.fill_diagonal(squared, 0)
-    noise = (counts * variance).sum(axis=1) / np.maximum(counts.sum(axis=1), 1)
-    return Apart("conditional", moments.clients, squared, noise, None if known.all() else known)
-
-
-def product(
-    one: NDArray[np.float64], other: NDArray[np.float64], lengths: NDArray[np.float64], others: NDArray[np.float64]
-) -> NDArray[np.float32]:
-    """|a|^2 + |b|^2 - 2ab for all pairs, with these for the squares."""
-    return (lengths[:, None] + others[None, :] - 2 * (one @ other.T)).astype(np.float32)
+    return Apart(kind, moments.clients, squared, profile.noise, None if known.all() else known)
 
 
 def check(moments: Moments) -> None:

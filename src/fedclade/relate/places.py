@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from fedclade.nouns import ClientId, Moments
 from fedclade.nouns.moments import stacked
 from fedclade.relate.cut import NOISE
-from fedclade.relate.moments import Apart, conditional, joint
+from fedclade.relate.moments import PROFILES
 
-KINDS = {"joint": joint, "conditional": conditional}
 HALF_WAY = 0.25  # of a squared distance: half of the way between the two groups that are nearest to each other
 TWICE = 4.0  # of a squared distance: where there is no other group, twice as far as its own farthest member
 
@@ -30,7 +29,7 @@ class Atlas:
         """The nearest group of each newcomer, as its number; None: unlike anybody."""
         if not newcomers.clients:
             return {}
-        squared, known = between(self.kind, newcomers, self.pooled)
+        squared, known, _ = between(self.kind, newcomers, self.pooled)
         squared = np.where(known, squared, np.inf)
         near = squared.argmin(axis=1)
         belongs = squared[np.arange(len(near)), near] <= self.reach[near]
@@ -50,8 +49,7 @@ def atlas(kind: str, moments: Moments, groups: Sequence[Sequence[ClientId]]) -> 
     pooled = moments.pooled(groups, [str(number) for number in range(len(groups))])
     own = np.zeros(len(groups))
     noise = np.zeros(len(groups))
-    to_groups, _ = between(kind, moments, pooled)
-    sampling = KINDS[kind](moments).noise if len(moments.clients) > 1 else np.zeros(1)
+    to_groups, _, sampling = between(kind, moments, pooled)
     places = {client: number for number, client in enumerate(moments.clients)}
     for number, members in enumerate(groups):
         inside = [places[client] for client in members if client in places]
@@ -60,18 +58,17 @@ def atlas(kind: str, moments: Moments, groups: Sequence[Sequence[ClientId]]) -> 
     spread = np.maximum(own, noise)
     if len(groups) == 1:
         return Atlas(kind, pooled, TWICE * spread)
-    apart: Apart = KINDS[kind](pooled)
-    squared = np.where(np.eye(len(groups), dtype=bool), np.inf, apart.squared)
-    if apart.known is not None:
-        squared[~apart.known] = np.inf
+    among, known, _ = between(kind, pooled, pooled)
+    squared = np.where(known & ~np.eye(len(groups), dtype=bool), among, np.inf)
     nearest = float(squared.min())
     return Atlas(kind, pooled, np.maximum(HALF_WAY * nearest, spread) if np.isfinite(nearest) else TWICE * spread)
 
 
-def between(kind: str, some: Moments, others: Moments) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """(some, others): the squared distances, and whether two can be compared."""
-    named = Moments(tuple(f"of {each}" for each in others.clients), others.counts, others.means, others.variances)
-    apart = KINDS[kind](stacked((some, named)))
+def between(
+    kind: str, some: Moments, others: Moments
+) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]:
+    """(some, others): the squared distances, whether two can be compared, and the noise of some."""
+    profile = PROFILES[kind](stacked((some, others)))
     count = len(some.clients)
-    known = np.ones(apart.squared.shape, bool) if apart.known is None else apart.known
-    return apart.squared[:count, count:].astype(np.float64), known[:count, count:]
+    squared, known = profile.table(slice(0, count), slice(count, None))
+    return squared.astype(np.float64), known, profile.noise[:count]
