@@ -3,7 +3,8 @@
 import fedclade as fc
 
 federation = fc.data.build(source="digits", world="classes", clients=20, groups=4, seed=0)
-run = fc.train(federation, fc.FedAvg(), net="mlp", rounds=20, participation=0.2)
+groups = fc.find_groups(federation)
+run = fc.train(federation, fc.FLT(), net="mlp", rounds=20, participation=0.2)
 run.accuracy, run.worst_tenth, run.model_for("client-07")
 fc.compare(federation, [fc.FedAvg(), fc.Local()], seeds=3, rounds=20).report("report.html")
 """
@@ -13,9 +14,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fedclade import data
-    from fedclade.api import Comparison, compare, resume, train
+    from fedclade.api import Comparison, compare, find_groups, resume, train
     from fedclade.data import Federation
-    from fedclade.methods import FedAvg, FedProx, Local, register
+    from fedclade.methods import FLT, FedAvg, FedProx, Local, register
     from fedclade.nouns import FedcladeError, Groups
     from fedclade.runs.run import Run
 
@@ -24,6 +25,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "data": "fedclade.data",
     "Comparison": "fedclade.api",
+    "FLT": "fedclade.methods",
     "FedAvg": "fedclade.methods",
     "FedProx": "fedclade.methods",
     "FedcladeError": "fedclade.nouns",
@@ -32,12 +34,14 @@ _HOMES = {
     "Local": "fedclade.methods",
     "Run": "fedclade.runs.run",
     "compare": "fedclade.api",
+    "find_groups": "fedclade.api",
     "register": "fedclade.methods",
     "resume": "fedclade.api",
     "train": "fedclade.api",
 }
 
 __all__ = [
+    "FLT",
     "Comparison",
     "FedAvg",
     "FedProx",
@@ -49,6 +53,7 @@ __all__ = [
     "__version__",
     "compare",
     "data",
+    "find_groups",
     "register",
     "resume",
     "train",

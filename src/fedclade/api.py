@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypedDict, Unpack
 
 from fedclade.data import Federation
-from fedclade.methods import AnyMethod
+from fedclade.methods import FLT, AnyMethod, Found
 from fedclade.nets import Module
 from fedclade.nets.registry import architecture_named
 from fedclade.nouns import InputError, LocalTraining
@@ -14,6 +14,7 @@ from fedclade.nouns.settings import made_from, names_of, plain, unknown
 from fedclade.report.comparison import Line, compared
 from fedclade.report.html import write_report
 from fedclade.runs import compare as comparing
+from fedclade.runs import groups as finding
 from fedclade.runs import run as runs
 from fedclade.runs.experiment import PYTHON, EngineSettings, Experiment, RunSettings
 from fedclade.runs.folder import new_name
@@ -113,6 +114,16 @@ def compare(
     return Comparison(comparing.compare(plans, federation=federation, own_net=own(net)))
 
 
+def find_groups(federation: Federation, method: FLT | None = None, *, seed: int = 0, workers: int = 0) -> Found:
+    """Which clients belong together: FLT's one-shot step alone. Nothing is trained, and the truth is not read.
+
+    `groups` are tuples of ids, `outliers` clients that are like nobody, `count` how many groups there are and
+    `confidence` how sure that is; behind it stand `squared` (distances), `tree`, `order` and `silhouettes`.
+    """
+    check_federation(federation, where="find_groups")
+    return finding.find_groups(federation, method or FLT(), seed=seed, workers=workers)
+
+
 def planned(
     federation: Federation,
     method: AnyMethod,
@@ -121,13 +132,7 @@ def planned(
     settings: Settings,
 ) -> Experiment:
     """The experiment that these flat settings describe."""
-    if not isinstance(federation, Federation):
-        raise InputError(
-            "this is not a federation",
-            where="train",
-            got=type(federation).__name__,
-            need="what fedclade.data.build or fedclade.data.from_arrays gives",
-        )
+    check_federation(federation, where="train")
     check_method(method)
     if net_settings and not isinstance(net, str):
         raise InputError("an own net has no settings", where="train", got="net_settings", need="them in the function")
@@ -155,6 +160,17 @@ def planned(
     )
 
 
+def check_federation(federation: object, where: str) -> None:
+    """An error unless this is a federation."""
+    if not isinstance(federation, Federation):
+        raise InputError(
+            "this is not a federation",
+            where=where,
+            got=type(federation).__name__,
+            need="what fedclade.data.build or fedclade.data.from_arrays gives",
+        )
+
+
 def check_method(method: object) -> None:
     """An error unless this is a method: settings with the four functions, and not its class or its name."""
     if isinstance(method, type) or not is_dataclass(method) or not all(hasattr(method, each) for each in FUNCTIONS):
@@ -172,4 +188,4 @@ def own(net: str | OwnNet) -> OwnNet | None:
     return None if isinstance(net, str) else net
 
 
-__all__ = ["Comparison", "Run", "Settings", "compare", "resume", "train"]
+__all__ = ["Comparison", "Run", "Settings", "compare", "find_groups", "resume", "train"]

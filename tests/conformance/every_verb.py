@@ -21,6 +21,8 @@ class Remembered:
     home: dict[ClientId, int]
     lonely: tuple[ClientId, Row] | None
     sketched: Row
+    tokens: dict[ClientId, int]
+    changed: tuple[ClientId, ...]
 
 
 @settings
@@ -28,13 +30,16 @@ class EveryVerb:
     """Two clusters, chosen by loss; uses every verb."""
 
     def start(self, fleet: Fleet, first: First, now: Round) -> Remembered:
+        described = fleet.moments(fleet.clients(), "public", 1, now)
         found = fleet.sketch(fleet.clients(), "pixels", 3, now)
         sketched = np.concatenate([found.points[client] for client in sorted(found.points)]).mean(axis=0)
         updates = fleet.train(Assignment.of_one(first(0), fleet.clients()), now)
         drifts = updates.rows - updates.rows.mean(axis=0)
         side = np.linalg.svd(drifts, full_matrices=False)[0][:, 0] > 0
         centres = np.stack([updates.rows[side == which].mean(axis=0) for which in (False, True)])
-        return Remembered(centres, dict.fromkeys(fleet.clients(), 0), None, sketched.astype(np.float32))
+        sketched = np.append(sketched, described.moments.means.mean())
+        home = dict.fromkeys(fleet.clients(), 0)
+        return Remembered(centres, home, None, sketched.astype(np.float32), dict(described.tokens), ())
 
     def round(self, state: Remembered, fleet: Fleet, now: Round) -> tuple[Remembered, Facts]:
         losses = fleet.losses(now.sample(fleet.clients()), state.centres, now)
@@ -42,9 +47,11 @@ class EveryVerb:
         means = fleet.train_mean(Assignment(state.centres, chosen), now)
         alone = fleet.train(Assignment(state.centres, dict(list(chosen.items())[:1])), now)
         lonely = (alone.clients[0], alone.rows[0]) if alone.clients else state.lonely
-        return replace(state, centres=means.rows, home={**state.home, **chosen}, lonely=lonely), {
-            "heard": len(means.heard)
-        }
+        there = {client: token for client, token in state.tokens.items() if client in chosen}
+        flags = fleet.changed(there, now)
+        changed = tuple(client for client, raised in flags.raised.items() if raised)
+        after = replace(state, centres=means.rows, home={**state.home, **chosen}, lonely=lonely, changed=changed)
+        return after, {"heard": len(means.heard)}
 
     def assignment(self, state: Remembered) -> Assignment:
         return Assignment(state.centres, state.home)

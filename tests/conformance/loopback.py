@@ -136,7 +136,7 @@ def loopback(
             grid or grid_of(federation),
             Task({"name": net_name}, federation.shape, federation.classes),
             net.size,
-            Deadlines(train=0.05, losses=0.05, evaluate=0.05, sketch=0.05, enrol=0.05),
+            Deadlines(0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05),
             wait_for=len(federation),
             wait_seconds=2.0,
             present=(lambda n: [c for c in federation.clients if n > 1 or c not in late]) if late else None,

@@ -177,7 +177,7 @@ def test_refuses_a_liar(lie: str, two_groups: Federation, tmp_path: Path) -> Non
 def fleet_over(grid: Loopback, federation: Federation, wait_for: int) -> FlowerFleet:
     net = net_for("logistic", federation.shape, federation.classes)
     task = Task({"name": "logistic"}, federation.shape, federation.classes)
-    short = Deadlines(train=0.05, losses=0.05, evaluate=0.05, sketch=0.05, enrol=0.05)
+    short = Deadlines(0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05)
     return FlowerFleet(grid, task, net.size, short, wait_for=wait_for, wait_seconds=0.2)
 
 

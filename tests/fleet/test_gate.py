@@ -21,7 +21,7 @@ ENROLLED = {"a": 10, "b": 10, "c": 10}
 
 def ask(client: str, verb: Verb = "train") -> Ask:
     rows = ROW[None] if verb != "losses" else np.stack([ROW, ROW])
-    return Ask(verb, client, NOW, rows, "pixels", 2, 6)
+    return Ask(verb, client, NOW, rows, "pixels", 2, 6, classes=3)
 
 
 def good(client: str, verb: Verb = "train") -> Reply:
@@ -30,6 +30,13 @@ def good(client: str, verb: Verb = "train") -> Reply:
         "losses": {"losses": np.array([0.5, 0.25])},
         "evaluate": {"correct": np.array(7, np.int64), "loss": np.array(0.5)},
         "sketch": {"points": np.ones((2, 6), np.float32), "counts": np.array([4, 6], np.int64)},
+        "moments": {
+            "counts": np.array([9, 1, 0], np.int64),
+            "means": np.array([[1.0] * 6, [2.0] * 6, [0.0] * 6], np.float32),
+            "variances": np.array([0.5, 0, 0], np.float32),
+            "token": np.array(-7, np.int64),
+        },
+        "changed": {"changed": np.array(True)},
     }
     return Reply(verb, client, 3, 10, arrays[verb])
 
@@ -40,7 +47,7 @@ def admitted(replies: Iterable[Reply], verb: Verb = "train") -> tuple[list[str],
     return heard, [refusal.reason for refusal in gate.refused]
 
 
-@pytest.mark.parametrize("verb", ["train", "losses", "evaluate", "sketch"])
+@pytest.mark.parametrize("verb", ["train", "losses", "evaluate", "sketch", "moments", "changed"])
 def test_lets_a_good_reply_through(verb: Verb) -> None:
     assert fault(good("a", verb), ask("a", verb), 10) == ""
 
@@ -117,6 +124,34 @@ def test_refuses_points_of_another_width(features: int) -> None:
 def test_refuses_points_that_stand_for_more_than_there_is() -> None:
     broken = change(counts=np.array([10**15, 1], np.int64))(good("a", "sketch"))
     assert fault(broken, ask("a", "sketch"), 10).startswith("counts: got more than 10 examples")
+
+
+MEANS = np.array([[1.0] * 6, [2.0] * 6, [0.0] * 6], np.float32)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "reason"),
+    [
+        ({"counts": np.array([9, 2, 0], np.int64)}, "counts: got more than 10"),
+        ({"counts": np.array([9, -1, 0], np.int64)}, "counts: got -1"),
+        ({"counts": np.array([9, 1, 2**62], np.int64)}, "counts: got more than 10"),
+        ({"counts": np.array([10, 0, 0], np.int64)}, "means: got some of labels without examples"),
+        ({"variances": np.array([0.5, 0.5, 0], np.float32)}, "means: got some of labels without examples"),
+        ({"variances": np.array([-0.5, 0, 0], np.float32)}, "variances: got -0.5, need at least 0"),
+        ({"variances": np.array([np.inf, 0, 0], np.float32)}, "variances: got 1 of 3 values NaN"),
+        ({"means": MEANS * np.float32(1e30)}, "means: got 2e+30, need at most 1e+09"),
+        ({"means": -MEANS * np.float32(1e30)}, "means: got -2e+30, need at least -1e+09"),
+        ({"means": MEANS[:2]}, "means: got shape (2, 6), need (3, 6)"),
+        ({"token": np.array(0.5)}, "token: got float64"),
+    ],
+)
+def test_refuses_moments_that_cannot_be(arrays: Mapping[str, Any], reason: str) -> None:
+    assert fault(change(**arrays)(good("a", "moments")), ask("a", "moments"), 10).startswith(reason)
+
+
+def test_a_flag_is_a_flag() -> None:
+    broken = change(changed=np.array(1, np.int64))(good("a", "changed"))
+    assert fault(broken, ask("a", "changed"), 10).startswith("changed: got int64, need bool")
 
 
 def test_a_reason_is_a_short_line() -> None:

@@ -75,6 +75,19 @@ def test_sketches_stand_for_all_examples(two_groups: Federation, net: Net) -> No
         assert found.counts[client].sum() == len(two_groups[client].train)
 
 
+def test_moments_are_those_of_each_clients_own_data(two_groups: Federation, net: Net) -> None:
+    with SimulatedFleet(two_groups, net, workers=1) as fleet:
+        described = fleet.moments(("client-02", "client-00"), "pixels", 1, NOW)
+        flags = fleet.changed({**described.tokens, "client-01": 5}, NOW)
+    assert described.moments.clients == ("client-02", "client-00")
+    part = two_groups["client-02"].train
+    for label in range(10):
+        own = part.inputs[part.labels == label].reshape(-1, 64)
+        assert described.moments.counts[0, label] == len(own)
+        np.testing.assert_allclose(described.moments.means[0, label], own.mean(axis=0), rtol=0, atol=1e-6)
+    assert flags.raised == {"client-02": False, "client-00": False, "client-01": True}
+
+
 def test_an_unknown_client_is_an_error(two_groups: Federation, net: Net) -> None:
     with SimulatedFleet(two_groups, net, workers=0) as fleet, pytest.raises(InputError, match='no client "nobody"'):
         fleet.evaluate(Assignment.of_one(net.first(0), ("nobody",)), NOW)

@@ -31,7 +31,7 @@ MUTANTS = {
     "in-place averaging": Mutant(
         (
             ("nouns/assignment.py", "rows.flags.writeable = False", "pass"),
-            ("fleet/simulated.py", "rows = np.array(starts.rows)", "rows = starts.rows"),
+            ("fleet/server.py", "rows = np.array(starts.rows)", "rows = starts.rows"),
         ),
         (f"{CONFORMANCE}::test_leaves_its_state_alone", "tests/fleet/test_simulated.py"),
     ),
@@ -82,13 +82,45 @@ MUTANTS = {
     "means without weights": Mutant(
         (
             (
-                "fleet/simulated.py",
+                "fleet/server.py",
                 'np.multiply(reply.arrays["row"], reply.examples, dtype=np.float64)',
                 'np.multiply(reply.arrays["row"], 1)',
             ),
-            ("fleet/simulated.py", "examples[home] += reply.examples", "examples[home] += 1"),
+            ("fleet/server.py", "examples[home] += reply.examples", "examples[home] += 1"),
         ),
         ("tests/methods/test_fedavg.py",),
+    ),
+    # The same in FLT's mixing step: W <- A W over the rows that are being overwritten.
+    "mixing in place": Mutant(
+        (("relate/graph.py", "new = np.array(old, np.float32)", "new = old"),),
+        ("tests/relate/test_graph.py",),
+    ),
+    # FLT's published code takes members in client order from an index in the order of the dendrogram's leaves.
+    "leaf order for client order": Mutant(
+        (
+            (
+                "relate/cut.py",
+                "groups = Groups.from_labels(dict(zip(clients, best.tolist(), strict=True)))",
+                "groups = Groups.from_labels({clients[i]: int(n) for i, n in zip(leaves_list(tree), best)})",
+            ),
+        ),
+        ("tests/relate/test_cut.py",),
+    ),
+    # FLT's published code uses a member's position in its cluster as if it were its number among all clients.
+    "positions in a cluster as columns of A": Mutant(
+        (
+            (
+                "relate/graph.py",
+                "spoke = self.weights[:, [columns[client] for client in heard]]",
+                "spoke = self.weights[:, list(range(len(heard)))]",
+            ),
+        ),
+        ("tests/relate/test_graph.py",),
+    ),
+    # FLT's paper prints Sign(A - gamma): those who are far would be related.
+    "far is related": Mutant(
+        (("relate/graph.py", "(squared < reach)", "(squared > reach)"),),
+        ("tests/relate/test_graph.py", "tests/methods/test_flt.py"),
     ),
     # A checkpoint that does not say how far the log was good doubles facts after a kill.
     "checkpoints are not verified": Mutant(

@@ -17,6 +17,7 @@ from fedclade.nouns import ClientId
 LONGEST_QUOTE = 60  # characters
 Arrival = Reply | Refusal
 """What an engine brings back from a client: its reply, or why there is none."""
+LARGEST = 1e9  # of a mean: what an encoder gives is far below, and its square must not overflow
 IMPLAUSIBLE = 10  # a client does not suddenly have so many times the examples that it joined with
 
 
@@ -45,6 +46,15 @@ def expected(ask: Ask) -> dict[str, Form]:
         return {"losses": Form(np.float64, ask.rows.shape[:1])}
     if ask.verb == "evaluate":
         return {"correct": Form(np.int64, (), least_value=0), "loss": Form(np.float64, ())}
+    if ask.verb == "moments":
+        return {
+            "counts": Form(np.int64, (ask.classes,), least_value=0),
+            "means": Form(np.float32, (ask.classes, ask.features), least_value=-LARGEST),
+            "variances": Form(np.float32, (ask.classes,), least_value=0),
+            "token": Form(np.int64, ()),
+        }
+    if ask.verb == "changed":
+        return {"changed": Form(np.bool_, ())}
     return {
         "points": Form(np.float32, (None, ask.features), most=ask.points),
         "counts": Form(np.int64, (None,), most=ask.points, least_value=0),
@@ -74,6 +84,18 @@ def fault(reply: Reply, ask: Ask, enrolled: int) -> str:
             return f"points: got {len(points)} with {len(counts)} counts, need 1 to {ask.points} with as many"
         if int(counts.max()) > reply.examples or int(counts.sum()) > reply.examples:
             return f"counts: got more than {reply.examples} examples, need at most those"
+    return moments_fault(reply) if ask.verb == "moments" else ""
+
+
+def moments_fault(reply: Reply) -> str:
+    """What is wrong with moments that have the right form; empty if nothing is."""
+    counts, means, variances = (reply.arrays[name] for name in ("counts", "means", "variances"))
+    if int(counts.max()) > reply.examples or int(counts.sum()) > reply.examples:
+        return f"counts: got more than {reply.examples} examples, need at most those"
+    if float(np.abs(means).max()) > LARGEST:
+        return f"means: got {float(np.abs(means).max()):g}, need at most {LARGEST:g}"
+    if means[counts == 0].any() or variances[counts < 2].any():  # type: ignore[operator]  # counts, by their form
+        return "means: got some of labels without examples, need 0 there"
     return ""
 
 

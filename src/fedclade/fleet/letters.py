@@ -11,13 +11,7 @@ from fedclade.nouns import LocalTraining, Round, Rows
 def header_of(ask: Ask) -> dict[str, object]:
     """Everything of a request but its models, as JSON can hold it."""
     return {
-        "ask": {
-            "verb": ask.verb,
-            "client": ask.client,
-            "encoder": ask.encoder,
-            "points": ask.points,
-            "features": ask.features,
-        },
+        "ask": ask.plain(),
         "now": asdict(ask.now),
     }
 

@@ -16,9 +16,9 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fedclade.nouns import Assignment, ClientId, Round, Rows
+from fedclade.nouns import Assignment, ClientId, Moments, Round, Rows
 
-Verb = Literal["train", "losses", "evaluate", "sketch"]
+Verb = Literal["train", "losses", "evaluate", "sketch", "moments", "changed"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,11 +31,21 @@ class Ask:
     rows: Rows
     """The models sent along, (models, parameters); none for a sketch in a fixed encoding."""
     encoder: str = ""
-    """sketch: how examples become points."""
+    """sketch, moments: how examples become points."""
     points: int = 0
     """sketch: how many points are wanted at the most."""
     features: int = 0
-    """sketch: how many numbers a point has."""
+    """sketch, moments: how many numbers a point has."""
+    classes: int = 0
+    """moments: how many labels there are."""
+    fewest: int = 1
+    """moments: a label with fewer examples is not told."""
+    token: int = 0
+    """changed: what the client last said of its data."""
+
+    def plain(self) -> dict[str, object]:
+        """Everything but the round and the models, as JSON can hold it."""
+        return {name: value for name, value in vars(self).items() if name not in ("now", "rows")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +143,25 @@ class Sketches:
     refused: tuple[Refusal, ...] = ()
 
 
+@dataclass(frozen=True, eq=False)
+class Described:
+    """`moments`: the class moments of each client's data."""
+
+    moments: Moments
+    """Of who answered and told of a label."""
+    tokens: Mapping[ClientId, int]
+    """By which each client knows these data again; it says nothing about them."""
+    refused: tuple[Refusal, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Flags:
+    """`changed`: who says that its data are others than those of its token."""
+
+    raised: Mapping[ClientId, bool]
+    refused: tuple[Refusal, ...] = ()
+
+
 class Fleet(Protocol):
     """The clients as a method can reach them."""
 
@@ -162,4 +191,12 @@ class Fleet(Protocol):
 
     def sketch(self, clients: Sequence[ClientId], encoder: str, points: int, now: Round) -> Sketches:
         """Each client encodes its training data and reduces them to at most so many points."""
+        ...
+
+    def moments(self, clients: Sequence[ClientId], encoder: str, fewest: int, now: Round) -> Described:
+        """Each client tells count, mean and variance of every label with so many examples, in this encoding."""
+        ...
+
+    def changed(self, tokens: Mapping[ClientId, int], now: Round) -> Flags:
+        """Each client says whether its training data are still those of this token."""
         ...

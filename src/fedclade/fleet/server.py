@@ -6,12 +6,17 @@ for all engines, so a method gets the same numbers from all of them.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
 from fedclade.fleet.gate import Arrival, Gate
-from fedclade.fleet.protocol import Ask, Losses, Means, Reply, Scores, Sketches, Updates, Verb
-from fedclade.nouns import Assignment, ClientId, InputError, Round, Rows
+from fedclade.fleet.protocol import Ask, Described, Flags, Losses, Means, Reply, Scores, Sketches, Updates, Verb
+from fedclade.nouns import Assignment, ClientId, InputError, Moments, Round, Rows
+
+NOTHING: Rows = np.zeros((0, 0), np.float32)
+EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -20,8 +25,10 @@ class Post:
 
     parameters: int
     """Numbers in a model."""
-    features: int
-    """Numbers in an example."""
+    width: Callable[[str], int]
+    """Numbers in an example after this encoder."""
+    classes: int
+    """How many labels there are."""
     trained: Callable[[], Mapping[ClientId, int]]
     """Who can be asked now, with the number of training examples that each said it has."""
     tested: Callable[[], Mapping[ClientId, int]]
@@ -92,8 +99,8 @@ def evaluate(post: Post, models: Assignment, now: Round) -> Scores:
 
 def sketch(post: Post, clients: Sequence[ClientId], encoder: str, points: int, now: Round) -> Sketches:
     """A few points of each client's encoded data."""
-    nothing = np.zeros((0, 0), np.float32)
-    gate, replies = replies_to(post, "sketch", ((client, nothing) for client in clients), now, encoder, points)
+    told = {"encoder": encoder, "points": points, "features": post.width(encoder)}
+    gate, replies = replies_to(post, "sketch", ((client, NOTHING) for client in clients), now, told)
     heard = list(replies)
     return Sketches(
         points={reply.client: np.asarray(reply.arrays["points"], np.float32) for reply in heard},
@@ -102,16 +109,46 @@ def sketch(post: Post, clients: Sequence[ClientId], encoder: str, points: int, n
     )
 
 
+def moments(post: Post, clients: Sequence[ClientId], encoder: str, fewest: int, now: Round) -> Described:
+    """The class moments of each client's data."""
+    width = post.width(encoder)
+    told = {"encoder": encoder, "features": width, "classes": post.classes, "fewest": fewest}
+    gate, replies = replies_to(post, "moments", ((client, NOTHING) for client in clients), now, told)
+    heard = [reply for reply in replies if reply.arrays["counts"].any()]
+    found = Moments(
+        tuple(reply.client for reply in heard),
+        np.array([reply.arrays["counts"] for reply in heard], np.int64).reshape(len(heard), post.classes),
+        np.array([reply.arrays["means"] for reply in heard], np.float32).reshape(len(heard), post.classes, width),
+        np.array([reply.arrays["variances"] for reply in heard], np.float32).reshape(len(heard), post.classes),
+    )
+    return Described(found, {reply.client: int(reply.arrays["token"]) for reply in heard}, gate.refused)
+
+
+def changed(post: Post, tokens: Mapping[ClientId, int], now: Round) -> Flags:
+    """Who says that its data are others than those of its token."""
+    each = {client: {"token": token} for client, token in tokens.items()}
+    gate, replies = replies_to(post, "changed", ((client, NOTHING) for client in tokens), now, each=each)
+    return Flags({reply.client: bool(reply.arrays["changed"]) for reply in replies}, gate.refused)
+
+
 def models_of(models: Assignment) -> Iterator[tuple[ClientId, Rows]]:
     """Each client with the one model that it is sent, (1, parameters)."""
     return ((client, models.rows[row : row + 1]) for client, row in models.home.items())
 
 
 def replies_to(
-    post: Post, verb: Verb, models: Iterable[tuple[ClientId, Rows]], now: Round, encoder: str = "", points: int = 0
+    post: Post,
+    verb: Verb,
+    models: Iterable[tuple[ClientId, Rows]],
+    now: Round,
+    told: Mapping[str, Any] = EMPTY,
+    each: Mapping[ClientId, Mapping[str, Any]] = EMPTY,
 ) -> tuple[Gate, Iterator[Reply]]:
-    """The replies that the gate lets through, in the order of the request, and the gate."""
-    asks = {client: Ask(verb, client, now, rows, encoder, points, post.features) for client, rows in models}
+    """The replies that the gate lets through, in the order of the request, and the gate.
+
+    `told` are the fields of a request that all clients get, `each` those of one client.
+    """
+    asks = {client: Ask(verb, client, now, rows, **told, **each.get(client, EMPTY)) for client, rows in models}
     known = post.tested() if verb == "evaluate" else post.trained()
     for client in asks:
         if client not in known:

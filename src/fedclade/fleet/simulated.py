@@ -1,17 +1,29 @@
 """A federation in this machine: every client's part is played by a worker, from the examples it holds."""
 
-import math
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 from fedclade.data import Federation
 from fedclade.fleet import server
 from fedclade.fleet.gate import Arrival
-from fedclade.fleet.protocol import Ask, Losses, Means, Refusal, Reply, Scores, Sketches, Updates
+from fedclade.fleet.protocol import (
+    Ask,
+    Described,
+    Flags,
+    Losses,
+    Means,
+    Refusal,
+    Reply,
+    Scores,
+    Sketches,
+    Updates,
+)
 from fedclade.fleet.workers import Workers
 from fedclade.local import Asked, Client, is_built, path_for
 from fedclade.nets import Net
+from fedclade.nets.encoders import width_of
 from fedclade.nouns import Assignment, ClientId, InputError, Round, Rows
 
 __all__ = ["SimulatedFleet", "is_built", "path_for", "undisturbed"]
@@ -62,7 +74,8 @@ class SimulatedFleet:
         )
         self._post = server.Post(
             parameters=net.size,
-            features=math.prod(known.shape),
+            width=partial(width_of, shape=known.shape),
+            classes=known.classes,
             trained=lambda: self._enrolled,
             tested=lambda: self._tested,
             carry=self._carry,
@@ -116,6 +129,12 @@ class SimulatedFleet:
 
     def sketch(self, clients: Sequence[ClientId], encoder: str, points: int, now: Round) -> Sketches:
         return server.sketch(self._post, clients, encoder, points, now)
+
+    def moments(self, clients: Sequence[ClientId], encoder: str, fewest: int, now: Round) -> Described:
+        return server.moments(self._post, clients, encoder, fewest, now)
+
+    def changed(self, tokens: Mapping[ClientId, int], now: Round) -> Flags:
+        return server.changed(self._post, tokens, now)
 
     def _carry(self, asks: Mapping[ClientId, Ask]) -> Iterable[Arrival]:
         return self._wire(self._workers.ask(asks.values()))

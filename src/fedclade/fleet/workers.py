@@ -213,16 +213,7 @@ class Workers:
         order = {key: place for place, key in enumerate(slot.models)}
         header = {
             "slot": number,
-            "asks": [
-                {
-                    "verb": ask.verb,
-                    "client": ask.client,
-                    "encoder": ask.encoder,
-                    "points": ask.points,
-                    "features": ask.features,
-                }
-                for ask in asks
-            ],
+            "asks": [ask.plain() for ask in asks],
             "models": [order[address(ask.rows)] for ask in asks],
             "now": asdict(asks[0].now),
             "places": slot.places,

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from fedclade.data import ClientData, Part, Pool
 from fedclade.fleet.protocol import Ask, Reply
 from fedclade.local.general import Asked, PathName, Training
+from fedclade.local.moments import moments, token_of
 from fedclade.local.plan import plan
 from fedclade.local.sketch import sketch
 from fedclade.nets import Net
@@ -29,9 +30,9 @@ class Client:
 
     def answer(self, ask: Ask, data: ClientData) -> Reply:
         """What the client replies. An exception here is a bug, or a client that fails: the engine decides which."""
-        return {"train": self._train, "losses": self._losses, "evaluate": self._evaluate, "sketch": self._sketch}[
-            ask.verb
-        ](ask, data)
+        verbs = {"train": self._train, "losses": self._losses, "evaluate": self._evaluate, "sketch": self._sketch}
+        verbs |= {"moments": self._moments, "changed": self._changed}
+        return verbs[ask.verb](ask, data)
 
     def answers(self, asked: Sequence[tuple[Ask, ClientData]]) -> list[Reply]:
         """The replies of several clients: the same as one by one, but trained at once where that is faster."""
@@ -66,6 +67,16 @@ class Client:
     def _sketch(self, ask: Ask, data: ClientData) -> Reply:
         points, counts = sketch(data.train, ask.encoder, ask.points, ask.now, ask.client)
         return Reply("sketch", ask.client, ask.now.number, len(data.train), {"points": points, "counts": counts})
+
+    def _moments(self, ask: Ask, data: ClientData) -> Reply:
+        counts, means, variances = moments(data.train, ask.encoder, ask.classes, ask.fewest)
+        token = np.array(token_of(data.train, ask.now, ask.client), np.int64)
+        arrays: dict[str, NDArray[np.generic]] = {"counts": counts, "means": means, "variances": variances}
+        return Reply("moments", ask.client, ask.now.number, len(data.train), {**arrays, "token": token})
+
+    def _changed(self, ask: Ask, data: ClientData) -> Reply:
+        changed = np.array(token_of(data.train, ask.now, ask.client) != ask.token)
+        return Reply("changed", ask.client, ask.now.number, len(data.train), {"changed": changed})
 
 
 def trained(ask: Ask, data: ClientData, row: Row, loss: float) -> Reply:

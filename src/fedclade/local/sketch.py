@@ -1,23 +1,12 @@
 """A client's data in a few points: encode every example, then k-means."""
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
 from fedclade.data import Part
 from fedclade.local.clusters import k_means
+from fedclade.nets.encoders import encoder_named
 from fedclade.nouns import ClientId, Round
-from fedclade.nouns.settings import unknown
-
-
-def pixels(part: Part) -> NDArray[np.float32]:
-    """The examples as they are, flattened."""
-    inputs = part.inputs
-    return inputs.reshape(len(inputs), -1).astype(np.float32)
-
-
-ENCODERS: dict[str, Callable[[Part], NDArray[np.float32]]] = {"pixels": pixels}
 
 
 def sketch(
@@ -27,9 +16,7 @@ def sketch(
 
     There are never more points than distinct examples.
     """
-    if encoder not in ENCODERS:
-        raise unknown("the encoder", "sketch", encoder, ENCODERS)
-    encoded = ENCODERS[encoder](part)
+    encoded = encoder_named(encoder).encode(part.inputs)
     wanted = min(points, len(np.unique(encoded, axis=0)))
     centres, labels = k_means(encoded, wanted, now.generator("sketch", client))
     counts = np.bincount(labels, minlength=wanted)

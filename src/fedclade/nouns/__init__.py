@@ -4,6 +4,7 @@ from fedclade.nouns.assignment import Assignment, Row, Rows
 from fedclade.nouns.clients import ClientId, checked_ids
 from fedclade.nouns.errors import Damaged, FedcladeError, InputError, Stopped
 from fedclade.nouns.groups import Groups
+from fedclade.nouns.moments import Moments
 from fedclade.nouns.rounds import LocalTraining, Round, generator
 from fedclade.nouns.settings import settings
 
@@ -15,6 +16,7 @@ __all__ = [
     "Groups",
     "InputError",
     "LocalTraining",
+    "Moments",
     "Round",
     "Row",
     "Rows",

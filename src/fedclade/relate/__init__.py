@@ -1,1 +1,1 @@
-"""How alike clients are: pure functions on arrays, ids in, ids out."""
+"""How alike clients are, and where to cut: pure functions, ids in, ids out."""

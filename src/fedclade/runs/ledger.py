@@ -4,10 +4,10 @@ A number costs what it costs in memory: 4 bytes a parameter, 8 for a count or a 
 the engine's own and not counted. Bytes down are those sent out, answered or not; bytes up are those of replies.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fedclade.fleet.protocol import Fleet, Losses, Means, Refusal, Scores, Sketches, Updates
+from fedclade.fleet.protocol import Described, Flags, Fleet, Losses, Means, Refusal, Scores, Sketches, Updates
 from fedclade.nouns import Assignment, ClientId, Round, Rows
 
 NUMBER = 8  # bytes of a count or a loss
@@ -88,6 +88,20 @@ class Counted:
         up = {client: found.size * PARAMETER + (len(found) + 1) * NUMBER for client, found in sketches.points.items()}
         self._ledger.book("sketch", clients, tuple(sketches.points), 0, up, sketches.refused)
         return sketches
+
+    def moments(self, clients: Sequence[ClientId], encoder: str, fewest: int, now: Round) -> Described:
+        described = self._fleet.moments(clients, encoder, fewest, now)
+        _, labels, features = described.moments.means.shape
+        heard = described.moments.clients
+        each = labels * (features + 1) * PARAMETER + (labels + 2) * NUMBER  # with the token and the examples
+        self._ledger.book("moments", clients, heard, 0, dict.fromkeys(heard, each), described.refused)
+        return described
+
+    def changed(self, tokens: Mapping[ClientId, int], now: Round) -> Flags:
+        flags = self._fleet.changed(tokens, now)
+        heard = tuple(flags.raised)
+        self._ledger.book("changed", tuple(tokens), heard, NUMBER, dict.fromkeys(heard, 1 + NUMBER), flags.refused)
+        return flags
 
     def _book_training(
         self, verb: str, starts: Assignment, heard: Sequence[ClientId], refused: Sequence[Refusal]

@@ -1,9 +1,9 @@
 """The server's end: the fleet as a server reaches it over Flower's grid."""
 
 import logging
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from time import monotonic, sleep
 
 from flwr.app import Message, RecordDict
@@ -14,8 +14,20 @@ from fedclade.fleet.flower.bounds import pulled
 from fedclade.fleet.flower.messages import KINDS, LATE, LONGEST_HEADER, ClientFailed, answered, arrays_in, packed
 from fedclade.fleet.gate import Arrival, expected, quoted
 from fedclade.fleet.letters import header_of
-from fedclade.fleet.protocol import Ask, Losses, Means, Refusal, Reply, Scores, Sketches, Updates
+from fedclade.fleet.protocol import (
+    Ask,
+    Described,
+    Flags,
+    Losses,
+    Means,
+    Refusal,
+    Reply,
+    Scores,
+    Sketches,
+    Updates,
+)
 from fedclade.fleet.site import Task, Trip
+from fedclade.nets.encoders import width_of
 from fedclade.nouns import Assignment, ClientId, FedcladeError, Round, Rows, Stopped, checked_ids
 
 log = logging.getLogger("flwr")  # a ServerApp's log, which `flwr run --stream` shows
@@ -34,6 +46,8 @@ class Deadlines:
     losses: float = 600.0
     evaluate: float = 600.0
     sketch: float = 600.0
+    moments: float = 600.0
+    changed: float = 600.0
     enrol: float = 120.0
 
 
@@ -75,7 +89,8 @@ class FlowerFleet:
         self._turned_away: dict[int, tuple[int, float]] = {}  # node -> how often, and when it may come again
         self._post = server.Post(
             parameters=parameters,
-            features=math.prod(task.shape),
+            width=partial(width_of, shape=task.shape),
+            classes=task.classes,
             trained=lambda: {client: self._enrolled[node].train for client, node in self._nodes.items()},
             tested=lambda: {client: self._enrolled[node].test for client, node in self._nodes.items()},
             carry=self._carry,
@@ -131,6 +146,12 @@ class FlowerFleet:
 
     def sketch(self, clients: Sequence[ClientId], encoder: str, points: int, now: Round) -> Sketches:
         return server.sketch(self._post, clients, encoder, points, now)
+
+    def moments(self, clients: Sequence[ClientId], encoder: str, fewest: int, now: Round) -> Described:
+        return server.moments(self._post, clients, encoder, fewest, now)
+
+    def changed(self, tokens: Mapping[ClientId, int], now: Round) -> Flags:
+        return server.changed(self._post, tokens, now)
 
     def _meet(self, number: int) -> list[Refusal]:
         """Ask nodes that nobody knows for their names, hear who has answered, and see who is there."""

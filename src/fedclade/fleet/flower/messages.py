@@ -17,6 +17,8 @@ KINDS: dict[Trip, str] = {  # Flower routes by category and action
     "losses": "query.losses",
     "evaluate": "evaluate",
     "sketch": "query.sketch",
+    "moments": "query.moments",
+    "changed": "query.changed",
     "enrol": "query.enrol",
 }
 RAW = "fedclade.raw"  # how an array is written: its bytes, in C order; the dtype says which end comes first

@@ -1,0 +1,76 @@
+"""Whether FLT finds planted groups, says 'one group' where there are none, and places newcomers: on real data.
+
+FEDCLADE_DATA must hold MNIST, EMNIST, the writers and CIFAR-10. The truth is read here, to judge, and by nothing else.
+
+    python benchmarks/flt_groups.py --seeds 10 --from 100 [--worlds S1,S2,...]
+"""
+
+import argparse
+from collections.abc import Mapping
+from time import perf_counter
+
+import numpy as np
+from sklearn.metrics import adjusted_rand_score
+
+import fedclade as fc
+
+WORLDS: dict[str, dict[str, object]] = {
+    "S1": {"source": "mnist", "world": "classes", "clients": 100, "groups": 5},
+    "S2": {"source": "mnist", "world": "overlap", "clients": 100, "groups": 5},
+    "S4": {"source": "emnist47", "world": "structured", "clients": 240},
+    "S4-2400": {"source": "emnist47", "world": "structured", "clients": 2400},
+    "ROT": {"source": "mnist", "world": "rotation", "clients": 100, "groups": 4},
+    "PERM": {"source": "mnist", "world": "label-permutation", "clients": 100, "groups": 4},
+    "SWAP": {"source": "mnist", "world": "label-swap", "clients": 100, "groups": 2},
+    "IMB": {"source": "mnist", "world": "classes", "clients": 100, "groups": 5, "group_sizes": (60, 25, 10, 4, 1)},
+    "SKEW": {"source": "mnist", "world": "rotation", "clients": 100, "groups": 4, "skew": 0.5},
+    "SKEW-0.1": {"source": "mnist", "world": "rotation", "clients": 100, "groups": 4, "skew": 0.1},
+    "IID": {"source": "mnist", "world": "iid", "clients": 100},
+    "IID-60": {"source": "mnist", "world": "iid", "clients": 800},
+    "WRITERS": {"source": "mnist-writers", "world": "writers", "clients": 100},
+    "DIR": {"source": "mnist", "world": "dirichlet", "clients": 100, "alpha": 0.5},
+    "CIFAR-S1": {"source": "cifar10", "world": "classes", "clients": 100, "groups": 5},
+    "CIFAR-PERM": {"source": "cifar10", "world": "label-permutation", "clients": 100, "groups": 4},
+}
+
+
+def agreement(one: Mapping[str, int], other: Mapping[str, int]) -> float:
+    """The adjusted Rand index over the clients that both have."""
+    both = sorted(set(one) & set(other))
+    return float(adjusted_rand_score([one[client] for client in both], [other[client] for client in both]))
+
+
+def looked_at(world: str, seed: int) -> dict[str, object]:
+    """One world: what was found, and again without a fifth of the clients."""
+    federation = fc.data.build(seed=seed, **WORLDS[world])  # type: ignore[arg-type]  # each of the right type
+    begin = perf_counter()
+    found = fc.find_groups(federation)
+    seconds = perf_counter() - begin
+    stay = np.random.default_rng(seed).choice(federation.clients, int(0.8 * len(federation)), replace=False)
+    fewer = fc.Federation("fewer", {client: federation[client] for client in sorted(stay)}, federation.classes)
+    again = fc.find_groups(fewer)
+    truth = federation.truth
+    return {
+        "ari": None if truth is None else round(agreement(found.partition.labels, truth.labels), 4),
+        "groups": found.count,
+        "outliers": len(found.outliers),
+        "confidence": round(found.confidence, 3),
+        "same without a fifth": round(agreement(found.partition.labels, again.partition.labels), 4),
+        "seconds": round(seconds, 2),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--from", type=int, default=100, dest="first")
+    parser.add_argument("--worlds", default=",".join(WORLDS))
+    asked = parser.parse_args()
+    for world in asked.worlds.split(","):
+        lines = [looked_at(world, seed) for seed in range(asked.first, asked.first + asked.seeds)]
+        columns = {name: [line[name] for line in lines] for name in lines[0]}
+        print(world, *(f"{name} {values}" for name, values in columns.items()), sep="; ", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+"""FLT: federated learning with taskonomy (Jamali-Rad, Abdizadeh, Singh, 2022).
+
+Before training, once, the server finds out which clients are related (FCR, the paper's Algorithm 2), from what their
+data look like and not from their models. Then it trains a model for each group of relatives, or for each client from
+its own relatives (Algorithm 3, case II and case I). Who is away at first is sketched and placed when it comes; when
+data change the groups may be found again.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from fedclade.fleet.protocol import Described, Fleet
+from fedclade.methods.mixing import Absent, mixed
+from fedclade.methods.protocol import Fact, Facts, First
+from fedclade.methods.taskonomy import ALL, Taskonomy
+from fedclade.nouns import Assignment, ClientId, Moments, Round, Rows, settings
+from fedclade.relate.discovery import Found, discover
+from fedclade.relate.figures import figures
+from fedclade.relate.graph import automatic_reach, full_graph
+
+ENCODER = "public"
+PAUSE = 10  # rounds between two flags of a client, and between two clusterings: flags can lie
+
+
+@settings
+class FLT:
+    """Finds related clients once, from sketches of their data, and trains a model for each group of them."""
+
+    case: Literal["groups", "graph"] = "groups"
+    """A model for each group (case II), or for each client from its own relatives (case I)."""
+    soft: bool = False
+    """Case I: relatedness falls with distance instead of being 0 or 1."""
+    gamma: Annotated[float, Field(ge=0)] = 0.0
+    """Case I: clients nearer than this are related; 0: found from the groups."""
+    gate: Annotated[float, Field(ge=0, le=1)] = 0.55
+    """How far groups must stand apart to be groups; below it the answer is one group."""
+    most: Annotated[int, Field(ge=2, le=10_000)] = 50
+    """Groups that are looked for at the most."""
+    fewest: Annotated[int, Field(ge=1)] = 1
+    """A client does not tell of labels with fewer examples."""
+    strangers: Literal["own", "global"] = "own"
+    """A newcomer unlike anybody begins a group of its own, or has the model of all."""
+    tau: Annotated[int, Field(ge=0)] = 0
+    """Look again at everybody every so many rounds; 0: never."""
+    flags: Annotated[int, Field(ge=0)] = 0
+    """Ask participants whether their data changed, and cluster again when so many really have; 0: do not ask."""
+    absent: Absent = "participants"
+    """As in FedAvg."""
+
+    def find(self, fleet: Fleet, now: Round) -> Found:
+        """The one-shot step alone."""
+        return self.found(self.described(fleet, fleet.clients(), now).moments)
+
+    def start(self, fleet: Fleet, first: First, now: Round) -> Taskonomy:
+        nobody = Taskonomy(Assignment.of_one(first(0), fleet.clients()), {}, {}, {})
+        return self.clustered(nobody, self.described(fleet, fleet.clients(), now), now)
+
+    def round(self, state: Taskonomy, fleet: Fleet, now: Round) -> tuple[Taskonomy, Facts]:
+        chosen = now.sample(fleet.clients())
+        state = self.settled(state, [client for client in chosen if client not in state.group], fleet, now)
+        heard, loss, rows = self.trained(state, state.active(chosen), fleet, now)
+        state = replace(state, models=Assignment(rows, state.models.home)).with_overall()
+        state, changes = self.watched(state, heard, fleet, now)
+        facts: dict[str, Fact] = {"asked": len(chosen), "heard": len(heard), "loss": loss, **changes}
+        if (news := state.news) is not None:
+            facts["discovery"] = figures(news, None if state.graph is None else state.graph.of(news.clients))
+        return replace(state, news=None), facts
+
+    def assignment(self, state: Taskonomy) -> Assignment:
+        return state.models
+
+    def place(self, state: Taskonomy, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> Taskonomy:
+        joined = replace(state, models=state.models.joined(dict.fromkeys(newcomers, ALL)))
+        return self.settled(joined.with_overall(), newcomers, fleet, now)
+
+    def described(self, fleet: Fleet, clients: Sequence[ClientId], now: Round) -> Described:
+        """What these clients' data look like, of those who answer."""
+        return fleet.moments(clients, ENCODER, self.fewest, now)
+
+    def found(self, moments: Moments) -> Found:
+        """Algorithm 2, on the server."""
+        return discover(moments, gate=self.gate, most=self.most)
+
+    def clustered(self, state: Taskonomy, described: Described, now: Round) -> Taskonomy:
+        """Groups, and for case I the graph, from what was described now."""
+        if not described.moments.clients:
+            return state
+        found = self.found(described.moments)
+        graph = None
+        if self.case == "graph":
+            reach = self.gamma**2 or automatic_reach(found.squared, found.clients, found.partition)
+            graph = full_graph(found.clients, found.squared, reach, soft=self.soft)
+        return state.regrouped(found, graph, described.moments, now.number).with_tokens(described.tokens)
+
+    def settled(self, state: Taskonomy, whom: Sequence[ClientId], fleet: Fleet, now: Round) -> Taskonomy:
+        """These clients where they belong, one after the other; who does not answer waits."""
+        if not whom:
+            return state
+        described = self.described(fleet, whom, now)
+        if state.atlas is None:
+            return self.clustered(state, described, now)
+        for client in described.moments.clients:
+            own = described.moments.of([client])
+            state = state.with_client(own, strangers_begin_groups=self.strangers == "own")
+        return state.with_tokens(described.tokens)
+
+    def trained(
+        self, state: Taskonomy, active: Sequence[ClientId], fleet: Fleet, now: Round
+    ) -> tuple[Sequence[ClientId], float, Rows]:
+        """One round of training: who was heard, the loss, the new rows. The old ones stay as they are."""
+        models, graph = state.models, state.graph
+        if graph is None:  # case II: FedAvg in each group
+            means = fleet.train_mean(models.only(active), now)
+            there = models.only(state.active(fleet.clients()))
+            return means.heard, means.loss, mixed(there, means, fleet.examples(there.clients), self.absent)
+        updates = fleet.train(models.only(active), now)  # case I: W <- A W
+        stale = fleet.examples(fleet.clients()) if self.absent == "stale" else {}
+        rows = graph.mixed(models.rows[1:], updates.clients, updates.rows, updates.examples, stale)
+        loss = float(np.average(updates.losses, weights=updates.examples)) if updates.clients else float("nan")
+        return updates.clients, loss, np.concatenate([models.rows[:1], rows])
+
+    def watched(
+        self, state: Taskonomy, heard: Sequence[ClientId], fleet: Fleet, now: Round
+    ) -> tuple[Taskonomy, dict[str, Fact]]:
+        """Dynamic clustering: again, when enough clients no longer look like their group. A flag alone moves nobody."""
+        due = self.tau > 0 and now.number % self.tau == 0
+        if not (due or self.flags) or state.atlas is None:
+            return state, {}
+        quiet = {each: state.tokens[each] for each in heard if now.number - state.raised.get(each, -PAUSE) >= PAUSE}
+        flags = fleet.changed(quiet, now).raised if self.flags else {}
+        raised = [client for client, flag in flags.items() if flag]
+        suspects = fleet.clients() if due else raised
+        looked = self.described(fleet, suspects, now) if suspects else None
+        if looked is not None:
+            state = state.looked_at(looked.moments).with_tokens(looked.tokens)
+        state = replace(state, raised={**state.raised, **dict.fromkeys(raised, now.number)})
+        again = len(state.moved) >= max(self.flags, 1) and now.number - state.clustered >= PAUSE
+        facts: dict[str, Fact] = {"flags": len(raised), "moved": list(state.moved), "clustered_again": again}
+        if again:
+            whole = looked if due and looked is not None else self.described(fleet, fleet.clients(), now)
+            state = self.clustered(state, whole, now)
+        return state, facts

@@ -1,0 +1,98 @@
+"""What FLT remembers: the models, who belongs where, and what groups look like. It never asks a client."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fedclade.nouns import Assignment, ClientId, Moments
+from fedclade.relate.discovery import Found
+from fedclade.relate.graph import Graph
+from fedclade.relate.places import Atlas, atlas
+from fedclade.relate.rehousing import followers, inherited, overall, usual_row
+
+NOBODY = -1  # the group of a client that is unlike anybody and has the model of all
+ALL = 0  # the row of the model of all: theirs, and that of clients that have not been sketched yet
+
+
+@dataclass(frozen=True, eq=False)
+class Taskonomy:
+    """The state of FLT."""
+
+    models: Assignment
+    """Row 0 is the model of all; then one for each group, or for each distinct row of A."""
+    group: dict[ClientId, int]
+    """Each client's group; who is not in it has not been sketched yet."""
+    tokens: dict[ClientId, int]
+    """What each client said of its data, to be asked whether they have changed."""
+    raised: dict[ClientId, int]
+    """The round in which each client last raised a flag."""
+    atlas: Atlas | None = None
+    """None: nobody has been sketched yet."""
+    graph: Graph | None = None
+    """Case I: who learns from whom."""
+    moved: tuple[ClientId, ...] = ()
+    """Clients whose sketch no longer fits their group."""
+    clustered: int = 0
+    """The round of the last clustering."""
+    news: Found | None = None
+    """What was found, until the next round tells of it."""
+
+    def active(self, clients: Sequence[ClientId]) -> list[ClientId]:
+        """Those who take part in training: who has a group."""
+        return [client for client in clients if self.group.get(client, NOBODY) != NOBODY]
+
+    def regrouped(self, found: Found, graph: Graph | None, moments: Moments, number: int) -> "Taskonomy":
+        """Everybody in the group that was found now; who was not sketched goes with most of its old group."""
+        members = found.partition.members
+        group = {**followers(self.group, found.partition.labels), **found.partition.labels}
+        for client in sorted(set(group) - set(found.clients)) if graph is not None else ():
+            assert graph is not None
+            graph = graph.joined(client, members[group[client]])
+        state = replace(
+            self,
+            group=group,
+            graph=graph,
+            atlas=atlas(found.kind, moments, members),
+            moved=(),
+            clustered=number,
+            news=found,
+        )
+        return replace(state, models=inherited(self.models, state.rows()))
+
+    def rows(self) -> dict[ClientId, int]:
+        """The row of every client: of its group, or of its row of A; that of all for who has neither."""
+        known = self.group if self.graph is None else self.graph.home
+        return {client: known.get(client, NOBODY) + 1 for client in self.models.home}
+
+    def with_client(self, own: Moments, *, strangers_begin_groups: bool) -> "Taskonomy":
+        """One client more where it belongs: in the nearest group, in one of its own, or with the model of all."""
+        assert self.atlas is not None
+        (client,) = own.clients
+        state, near = self, self.atlas.nearest(own)[client]
+        if near is None and strangers_begin_groups:
+            near, state = len(self.atlas.reach), replace(state, atlas=self.atlas.joined(own))
+        like = [other for other, group in self.group.items() if group == near]
+        state = replace(state, group={**self.group, client: NOBODY if near is None else near})
+        if state.graph is not None and near is not None:
+            state = replace(state, graph=state.graph.joined(client, like))
+        before = self.models.joined({client: usual_row(self.models, like)})
+        return replace(state, models=inherited(before, replace(state, models=before).rows()))
+
+    def looked_at(self, moments: Moments) -> "Taskonomy":
+        """After a new look at these clients: who of them no longer fits its group."""
+        assert self.atlas is not None
+        near = {client: NOBODY if group is None else group for client, group in self.atlas.nearest(moments).items()}
+        moved = {client for client, group in near.items() if group != self.group.get(client, group)}
+        return replace(self, moved=tuple(sorted(set(self.moved) - set(near) | moved)))
+
+    def with_tokens(self, tokens: Mapping[ClientId, int]) -> "Taskonomy":
+        """With what clients last said of their data."""
+        return replace(self, tokens={**self.tokens, **tokens})
+
+    def with_overall(self) -> "Taskonomy":
+        """With the model of all made anew, if somebody has it."""
+        if ALL not in self.models.home.values():
+            return self
+        rows = np.concatenate([overall(self.models)[None], self.models.rows[1:]])
+        return replace(self, models=Assignment(rows, self.models.home))

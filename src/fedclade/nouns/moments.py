@@ -1,0 +1,72 @@
+"""Class moments: for every client and label, how many examples, their mean in a shared basis, how sure it is.
+
+The basis is public, so the means of two clients can be compared. Two samples of one distribution differ by the
+variances of their means, and by nothing else: that is why the variances are told too.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedclade.nouns.clients import ClientId
+from fedclade.nouns.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """What each client's data look like, label by label."""
+
+    clients: tuple[ClientId, ...]
+    counts: NDArray[np.int64]
+    """(clients, labels): examples; 0: it has none, or does not say."""
+    means: NDArray[np.float32]
+    """(clients, labels, features): the mean of the encoded examples; 0 where there are none."""
+    variances: NDArray[np.float32]
+    """(clients, labels): the variance of that mean, summed over the features; 0 where a count is below 2."""
+
+    def __post_init__(self) -> None:
+        shape = (len(self.clients), *self.counts.shape[1:2])
+        if not self.counts.shape == self.variances.shape == self.means.shape[:2] == shape or self.means.ndim != 3:
+            raise InputError(
+                "moments do not fit together",
+                got=f"{len(self.clients)} clients, {self.counts.shape}, {self.means.shape}, {self.variances.shape}",
+                need="(clients, labels), (clients, labels, features), (clients, labels)",
+            )
+
+    def of(self, clients: Iterable[ClientId]) -> "Moments":
+        """Those of these clients, in this order."""
+        places = {client: number for number, client in enumerate(self.clients)}
+        wanted = tuple(clients)
+        chosen = [places[client] for client in wanted]
+        return Moments(wanted, self.counts[chosen], self.means[chosen], self.variances[chosen])
+
+    def joined(self, other: "Moments") -> "Moments":
+        """Those of both, sorted by client; a client that is in both has the other's."""
+        kept = self.of(client for client in self.clients if client not in set(other.clients))
+        both = stacked((kept, other))
+        return both.of(sorted(both.clients))
+
+    def pooled(self, groups: Sequence[Sequence[ClientId]], names: Sequence[str]) -> "Moments":
+        """The moments of each group's examples taken together, as if a group were one client of this name."""
+        places = {client: number for number, client in enumerate(self.clients)}
+        member = np.zeros((len(groups), len(self.clients)))
+        for number, group in enumerate(groups):
+            member[number, [places[client] for client in group if client in places]] = 1
+        counts = np.rint(member @ self.counts).astype(np.int64)
+        some = np.maximum(counts, 1)
+        weighed = self.counts[:, :, None] * self.means.astype(np.float64)
+        means = np.tensordot(member, weighed, 1) / some[:, :, None]
+        variances = (member @ (self.counts.astype(np.float64) ** 2 * self.variances)) / some**2
+        return Moments(tuple(names), counts, means.astype(np.float32), variances.astype(np.float32))
+
+
+def stacked(parts: Sequence[Moments]) -> Moments:
+    """All of them, one after the other."""
+    return Moments(
+        tuple(client for part in parts for client in part.clients),
+        np.concatenate([part.counts for part in parts]),
+        np.concatenate([part.means for part in parts]),
+        np.concatenate([part.variances for part in parts]),
+    )

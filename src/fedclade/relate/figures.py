@@ -1,0 +1,58 @@
+"""What a figure of a discovery needs, as plain lists: for a run's events."""
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedclade.relate.discovery import Found
+
+Plain: TypeAlias = bool | int | float | str | list["Plain"] | dict[str, "Plain"] | None
+MOST_SHOWN = 200  # clients: a matrix of more is no figure, and would fill the log
+
+
+def figures(found: Found, weights: NDArray[np.float32] | None = None) -> dict[str, Plain]:
+    """Groups, gates, silhouettes; for up to 200 clients also distances, adjacency, embedding and tree.
+
+    `weights`: who is related to whom, (clients, clients), where that is not the groups.
+    """
+    told: dict[str, Plain] = {
+        "distance": found.kind,
+        "gates": {kind: round(gate, 4) for kind, gate in found.gates.items()},
+        "passed": found.passed,
+        "confidence": round(found.confidence, 4),
+        "count": found.count,
+        "sizes": [len(members) for members in found.groups],
+        "outliers": list(found.outliers),
+        "silhouettes": {str(count): round(score, 4) for count, score in found.silhouettes.items()},
+    }
+    if len(found.clients) <= MOST_SHOWN:
+        labels = found.partition.labels
+        together = np.equal.outer(*([[labels[client] for client in found.clients]] * 2))
+        told |= {
+            "clients": list(found.clients),
+            "groups": [list(members) for members in found.partition.members],
+            "order": list(found.order),
+            "tree": rounded(found.tree),
+            "squared_distances": rounded(found.squared),
+            "adjacency": rounded(together if weights is None else weights),
+            "embedding": rounded(embedded(found.squared)),
+        }
+    return told
+
+
+def embedded(squared: NDArray[np.float32], dimensions: int = 2) -> NDArray[np.float64]:
+    """(clients, 2): places whose distances are as near as can be to these (classical scaling)."""
+    table = np.maximum(squared.astype(np.float64), 0)
+    centred = table - table.mean(axis=0) - table.mean(axis=1)[:, None] + table.mean()
+    values, vectors = np.linalg.eigh(-centred / 2)
+    kept = slice(-1, -dimensions - 1, -1)
+    places: NDArray[np.float64] = vectors[:, kept] * np.sqrt(np.maximum(values[kept], 0))
+    signs = np.sign(places[np.abs(places).argmax(axis=0), np.arange(places.shape[1])]) if len(places) else 1.0
+    return places * signs
+
+
+def rounded(table: NDArray[np.generic]) -> list[Plain]:
+    """A matrix as lists, with five digits behind the point."""
+    found: list[Plain] = np.round(np.asarray(table, np.float64), 5).tolist()
+    return found

@@ -1,0 +1,14 @@
+"""Finding groups without a run: one trip to every client, nothing trained, nothing on disk."""
+
+from fedclade.data import Federation
+from fedclade.fleet.simulated import SimulatedFleet
+from fedclade.methods import FLT, Found
+from fedclade.nets import net_for
+from fedclade.nouns import Round
+
+
+def find_groups(federation: Federation, method: FLT, *, seed: int = 0, workers: int = 0) -> Found:
+    """The one-shot step of FLT on everybody who is there at the start."""
+    net = net_for("logistic", federation.shape, federation.classes)  # a fleet has a net; nobody asks for it here
+    with SimulatedFleet(federation, net, workers=workers) as fleet:
+        return method.find(fleet, Round(0, seed))

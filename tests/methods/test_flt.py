@@ -1,0 +1,248 @@
+"""FLT: its two cases against what they must equal, who comes late, and what changes."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fedclade as fc
+from conformance.playing import Stop, played
+from fedclade.data import ClientData, Federation
+from fedclade.fleet.protocol import Reply
+from fedclade.nouns import ClientId, Groups
+from fedclade.runs.folder import RunFolder
+
+
+def models_of(method: object, federation: Federation, path: Path, **settings: object) -> dict[ClientId, list[float]]:
+    _, models = played(method, federation, path, **settings)  # type: ignore[arg-type]  # any method, any setting
+    return {client: models.row_of(client).tolist() for client in models.clients}
+
+
+def apart(one: dict[ClientId, list[float]], other: dict[ClientId, list[float]]) -> float:
+    assert one.keys() == other.keys()
+    return max(float(np.abs(np.subtract(one[client], other[client])).max()) for client in one)
+
+
+def facts_of(path: Path) -> list[dict[str, object]]:
+    return [event["facts"] for event in RunFolder.open(path).events() if event["event"] == "round"]  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("absent", ["participants", "stale"])
+def test_case_one_with_everybody_related_is_fedavg(absent: str, two_groups: Federation, tmp_path: Path) -> None:
+    method = fc.FLT(case="graph", gamma=1e6, absent=absent)  # type: ignore[arg-type]  # one of two
+    averaged = fc.FedAvg(absent=absent)  # type: ignore[arg-type]  # one of two
+    assert (
+        apart(models_of(method, two_groups, tmp_path / "flt"), models_of(averaged, two_groups, tmp_path / "fedavg"))
+        < 1e-6
+    )
+
+
+def test_case_one_with_nobody_related_is_local(tmp_path: Path) -> None:
+    """Five clients that share no class."""
+    strangers = fc.data.build(source="digits", world="classes", clients=5, groups=5)
+    flt = models_of(fc.FLT(case="graph", gamma=1e-3), strangers, tmp_path / "flt")
+    assert apart(flt, models_of(fc.Local(), strangers, tmp_path / "local")) < 1e-6
+
+
+def test_one_group_is_fedavg(alike: Federation, tmp_path: Path) -> None:
+    for case in ("groups", "graph"):
+        method = fc.FLT(case=case)
+        assert (
+            apart(models_of(method, alike, tmp_path / case), models_of(fc.FedAvg(), alike, tmp_path / f"avg-{case}"))
+            < 1e-6
+        )
+
+
+def test_case_two_is_fedavg_inside_each_group(two_groups: Federation, tmp_path: Path) -> None:
+    assert two_groups.truth is not None
+    together = models_of(fc.FLT(), two_groups, tmp_path / "flt", participation=1.0)
+    for number, members in enumerate(two_groups.truth.members):
+        inside = replace(two_groups, data={each: two_groups[each] for each in members}, truth=None)
+        alone = models_of(fc.FedAvg(), inside, tmp_path / str(number), participation=1.0)
+        assert apart({client: together[client] for client in members}, alone) < 1e-6
+
+
+def test_members_of_a_group_share_every_bit(two_groups: Federation, tmp_path: Path) -> None:
+    """Published FLT averages in place: members end with different models."""
+    for case in ("groups", "graph"):
+        _, models = played(fc.FLT(case=case), two_groups, tmp_path / case)
+        assert models.groups() == two_groups.truth
+
+
+def test_the_first_round_tells_what_was_found(two_groups: Federation, tmp_path: Path) -> None:
+    played(fc.FLT(case="graph"), two_groups, tmp_path / "run")
+    first, *others = facts_of(tmp_path / "run")
+    told = first["discovery"]
+    assert isinstance(told, dict)
+    assert told["count"] == 2
+    for figure in ("squared_distances", "adjacency", "embedding", "tree", "order", "silhouettes"):
+        assert told[figure], figure
+    assert all("discovery" not in each for each in others)
+
+
+def test_soft_relatedness_leaves_everybody_a_model_of_its_own(two_groups: Federation, tmp_path: Path) -> None:
+    _, models = played(fc.FLT(case="graph", soft=True), two_groups, tmp_path / "run", rounds=6, participation=1.0)
+    assert len({models.row_of(client).tobytes() for client in models.clients}) == len(two_groups)
+    rows = models.rows[[models.home[client] for client in models.clients]].astype(np.float64)
+    assert two_groups.truth is not None
+    labels = np.array([two_groups.truth.labels[client] for client in models.clients])
+    distance = np.linalg.norm(rows[:, None] - rows[None], axis=2)
+    same = np.equal.outer(labels, labels) & ~np.eye(len(labels), dtype=bool)
+    assert distance[same].max() < distance[~np.equal.outer(labels, labels)].min()
+
+
+def test_who_is_away_at_first_is_placed_when_it_comes(two_groups: Federation, tmp_path: Path) -> None:
+    """Nothing of client-03 arrives before round 2."""
+
+    def late(replies: Iterator[Reply]) -> Iterator[Reply]:
+        return (reply for reply in replies if reply.client != "client-03" or reply.round >= 2)
+
+    _, models = played(fc.FLT(), two_groups, tmp_path / "run", wire=late, participation=1.0)
+    assert models.groups() == two_groups.truth
+
+
+def test_nobody_answers_at_first(two_groups: Federation, tmp_path: Path) -> None:
+    _, models = played(
+        fc.FLT(),
+        two_groups,
+        tmp_path / "run",
+        wire=lambda replies: (reply for reply in replies if reply.round),
+        participation=1.0,
+    )
+    assert models.groups() == two_groups.truth
+
+
+@pytest.mark.parametrize("case", ["groups", "graph"])
+def test_newcomers_join_their_group(case: str, tmp_path: Path) -> None:
+    federation = fc.data.build(
+        source="digits", world="rotation", clients=16, groups=4, newcomers={"rounds": (2, 3), "share": 0.25}
+    )
+    _, models = played(fc.FLT(case=case), federation, tmp_path / "run")  # type: ignore[arg-type]  # one of two
+    assert models.groups() == federation.truth
+
+
+@pytest.mark.parametrize("case", ["groups", "graph"])
+def test_a_group_that_nobody_has_met_begins_a_new_one(case: str, tmp_path: Path) -> None:
+    federation = fc.data.build(
+        source="digits", world="rotation", clients=16, groups=4, newcomers={"rounds": (2,), "origin": "new"}
+    )
+    _, models = played(fc.FLT(case=case), federation, tmp_path / "own")  # type: ignore[arg-type]  # one of two
+    assert models.groups() == federation.truth
+    method = fc.FLT(case=case, strangers="global")  # type: ignore[arg-type]  # one of two
+    _, models = played(method, federation, tmp_path / "global")
+    strangers = sorted(federation.joins)
+    others = [client for client in federation.clients if client not in strangers]
+    assert {models.home[client] for client in strangers} == {0}
+    mean = np.mean([models.row_of(client) for client in others], axis=0)
+    np.testing.assert_allclose(models.row_of(strangers[0]), mean, rtol=0, atol=1e-5)
+
+
+def drifting(clients: int = 20) -> Federation:
+    return fc.data.build(source="digits", world="rotation", clients=clients, groups=4, drift={"round": 4, "share": 0.1})
+
+
+@pytest.mark.parametrize("settings", [{"flags": 2}, {"tau": 5}, {"flags": 1, "case": "graph"}])
+def test_who_changes_group_is_found_again(settings: dict[str, object], tmp_path: Path) -> None:
+    federation = drifting()
+    method = fc.FLT(**settings)  # type: ignore[arg-type]  # of the right types
+    _, models = played(method, federation, tmp_path / "run", rounds=14, participation=0.6)
+    assert models.groups() == federation.truth_at(14)
+    facts = facts_of(tmp_path / "run")
+    again = [number for number, each in enumerate(facts, start=1) if each.get("clustered_again")]
+    assert len(again) == 1
+    assert again[0] >= 10, "not within 10 rounds of the first clustering"
+
+
+def test_without_a_change_nothing_is_done_again(two_groups: Federation, tmp_path: Path) -> None:
+    played(fc.FLT(tau=2, flags=1), two_groups, tmp_path / "run", rounds=12)
+    facts = facts_of(tmp_path / "run")
+    assert not any(each.get("clustered_again") for each in facts)
+    assert all(each["flags"] == 0 for each in facts)
+
+
+def crying(clients: set[ClientId]) -> Callable[[Iterator[Reply]], Iterator[Reply]]:
+    """A wire on which these clients always say that their data changed."""
+
+    def wire(replies: Iterator[Reply]) -> Iterator[Reply]:
+        for reply in replies:
+            liar = reply.verb == "changed" and reply.client in clients
+            yield replace(reply, arrays={"changed": np.array(True)}) if liar else reply
+
+    return wire
+
+
+def test_flags_that_lie_move_nobody(tmp_path: Path) -> None:
+    federation = fc.data.build(source="digits", world="rotation", clients=20, groups=4)
+    liars = set(federation.clients[:4])
+    _, models = played(fc.FLT(flags=1), federation, tmp_path / "run", rounds=22, participation=1.0, wire=crying(liars))
+    facts = facts_of(tmp_path / "run")
+    assert models.groups() == federation.truth
+    assert not any(each["clustered_again"] for each in facts)
+    assert [number for number, each in enumerate(facts, start=1) if each["flags"]] == [1, 11, 21], "one in ten rounds"
+
+
+def test_drift_is_found_among_liars(tmp_path: Path) -> None:
+    federation = drifting()
+    liars = set(federation.clients) - set(federation.changes[0].data)
+    wire = crying(set(sorted(liars)[:4]))
+    _, models = played(fc.FLT(flags=2), federation, tmp_path / "run", rounds=14, participation=0.6, wire=wire)
+    assert models.groups() == federation.truth_at(14)
+
+
+@pytest.mark.parametrize("settings", [{"case": "graph", "flags": 1}, {"tau": 5, "strangers": "global"}])
+def test_a_kill_changes_nothing(settings: dict[str, object], tmp_path: Path) -> None:
+    """Around newcomers, a drift and a new clustering; with a graph in the state, and without."""
+    method = fc.FLT(**settings)  # type: ignore[arg-type]  # of the right types
+    federation = fc.data.build(
+        source="digits", world="rotation", clients=12, groups=3, drift={"round": 4}, newcomers={"rounds": (2,)}
+    )
+    whole, _ = played(method, federation, tmp_path / "whole", rounds=11)
+    for after in (1, 3, 10):
+        with pytest.raises(Stop):
+            played(method, federation, tmp_path / f"cut-{after}", rounds=11, stop_after=after)
+        resumed, _ = played(method, federation, tmp_path / f"cut-{after}", rounds=11)
+        assert resumed["model_hash"] == whole["model_hash"]
+
+
+def test_find_groups_reads_no_truth(two_groups: Federation) -> None:
+    found = fc.find_groups(two_groups)
+    assert found.partition == two_groups.truth
+    turned = Groups.from_labels({client: number % 3 for number, client in enumerate(two_groups.clients)})
+    other = fc.find_groups(replace(two_groups, truth=turned))
+    assert other.partition == found.partition
+    assert repr(found).startswith("Found(2 groups of 3, 3 clients, 0 outliers")
+
+
+def test_find_groups_of_one_client() -> None:
+    federation = fc.data.build(source="digits", world="iid", clients=1)
+    assert fc.find_groups(federation).groups == (federation.clients,)
+
+
+def test_find_groups_wants_a_federation() -> None:
+    with pytest.raises(fc.FedcladeError, match="this is not a federation, find_groups"):
+        fc.find_groups("mnist")  # type: ignore[arg-type]  # what is tested
+
+
+def test_tables_and_texts_have_groups_too() -> None:
+    rng = np.random.default_rng(0)
+    tables = {}
+    for number in range(12):
+        inputs = rng.normal(size=(80, 3)).astype(np.float32)
+        labels = (inputs[:, number % 2] > 0).astype(np.int64)
+        tables[f"site-{number:02}"] = (inputs, labels)
+    found = fc.find_groups(fc.data.from_arrays(tables, test=0.2, seed=0))
+    assert found.groups == (tuple(sorted(tables)[::2]), tuple(sorted(tables)[1::2]))
+
+
+def test_rare_labels_can_stay_untold(two_groups: Federation) -> None:
+    assert fc.find_groups(two_groups, fc.FLT(fewest=5)).partition == two_groups.truth
+
+
+def test_a_client_that_tells_of_no_label_waits(two_groups: Federation, tmp_path: Path) -> None:
+    held = two_groups["client-05"]
+    one = replace(held.train, index=held.train.index[:3])
+    data = {**two_groups.data, "client-05": ClientData(one, held.test)}
+    _, models = played(fc.FLT(fewest=4), replace(two_groups, data=data), tmp_path / "run")
+    assert models.home["client-05"] == 0
