@@ -17,7 +17,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 LIBRARY = HERE / "kernel.so"
-TWICE = ("dense", "pooling")  # compiled plainly, and for newer processors
+TWICE = ("dense", "layer", "pooling")  # compiled plainly, and for newer processors
 # No -ffast-math, which changes the process that loads the library, and no -march=native, which is for one machine only.
 # Nobody asks for floating-point traps or errno: without them comparisons become vectors.
 FLAGS = ("-O3", "-fno-trapping-math", "-fno-math-errno", "-fPIC", "-std=gnu11", "-Wno-psabi")

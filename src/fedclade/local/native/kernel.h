@@ -28,3 +28,19 @@ struct pool {
   const void *inputs; /* (examples, features) */
   long bytes;         /* 1: bytes from 0 to 255; 0: float */
 };
+
+/* Rows of numbers of the kernel's own, `stride` apart; behind each there are zeros to the end of its last vector. */
+struct batch {
+  float *rows;
+  long stride, count;
+};
+
+/* A step on a layer: its inputs, and the gradient with respect to its outputs times the factor that a step has. */
+struct due {
+  const struct batch *inputs, *slopes;
+};
+
+void NAMED(forward)(const struct net *net, long layer, const struct rule *rule, const struct state *state,
+                    const struct due *due, const struct batch *inputs, const struct batch *outputs);
+void NAMED(backward)(const struct net *net, long layer, const struct rule *rule, const struct state *state,
+                     const struct due *due, const struct batch *inward);
