@@ -57,8 +57,14 @@ MUTANTS = {
     # PFLlib and others seed once, globally: another number of workers, or a resume, gives other batches.
     "batch order from a global generator": Mutant(
         (
-            ("local/train.py", 'order = now.generator("batches", client)', "order = ORDER"),
-            ("local/train.py", "def train(", "import numpy\nORDER = numpy.random.default_rng(0)\n\n\ndef train("),
+            ("local/kernel.py", 'part.labels, now.generator("batches", client)', "part.labels, ORDER"),
+            ("local/kernel.py", "class Kernel:", "ORDER = np.random.default_rng(0)\n\n\nclass Kernel:"),
+            ("local/batched.py", 'each.now.generator("batches", each.client)', "ORDER"),  # where no kernel is built
+            (
+                "local/batched.py",
+                "class Batched:",
+                "import numpy\nORDER = numpy.random.default_rng(0)\n\n\nclass Batched:",
+            ),
         ),
         (f"{CONFORMANCE}::test_agrees_across_workers", f"{CONFORMANCE}::test_resumes_byte_for_byte"),
     ),
@@ -83,8 +89,8 @@ MUTANTS = {
         (
             (
                 "fleet/server.py",
-                'np.multiply(reply.arrays["row"], reply.examples, dtype=np.float64)',
-                'np.multiply(reply.arrays["row"], 1)',
+                'np.multiply(reply.arrays["row"], reply.examples, out=weighted, dtype=np.float64)',
+                'np.multiply(reply.arrays["row"], 1, out=weighted, dtype=np.float64)',
             ),
             ("fleet/server.py", "examples[home] += reply.examples", "examples[home] += 1"),
         ),
