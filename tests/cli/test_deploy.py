@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("cryptography", reason="it comes with Flower, which is an extra")
+
 from cli.calling import call, parsed
 from fedclade.deploy.init import OPEN_CONTROL, TEST_CA
 

@@ -8,6 +8,9 @@ from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("cryptography", reason="it comes with Flower, which is an extra")
+
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 

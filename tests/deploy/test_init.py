@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("cryptography", reason="it comes with Flower, which is an extra")
+
 from deploy.apps import planned
 from fedclade.data import ClientData
 from fedclade.deploy import init

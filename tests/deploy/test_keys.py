@@ -7,6 +7,9 @@ from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("cryptography", reason="it comes with Flower, which is an extra")
+
 from cryptography import x509
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("cryptography", reason="it comes with Flower, which is an extra")
+
 from deploy.apps import free_port, planned
 from deploy.servers import upstream
 from fedclade.deploy.init import write_app
