@@ -13,7 +13,7 @@ NATIVE = "src/fedclade/local/native"
 class KernelHook(BuildHookInterface):
     """Compiles beside the sources, so that an editable install finds the kernel too, and puts it into a wheel."""
 
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002  # hatch hands it over
         if self.target_name != "wheel":
             return
         builder = module_at(Path(self.root) / NATIVE / "build.py")

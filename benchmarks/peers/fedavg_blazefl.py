@@ -22,7 +22,7 @@ class Selector:
     def __init__(self, arguments):
         self.arguments = arguments
 
-    def select_model(self, model_name):  # noqa: ARG002
+    def select_model(self, model_name):
         return Task(self.arguments).first_model()
 
 
@@ -34,7 +34,7 @@ class Clients:
         for client in range(task.clients):
             torch.save(task.train(client), folder / f"{client}.pt")
 
-    def get_dataset(self, type_, cid):  # noqa: ARG002
+    def get_dataset(self, type_, cid):
         return torch.load(self.folder / f"{cid}.pt")
 
     def set_dataset(self, type_, cid, dataset):

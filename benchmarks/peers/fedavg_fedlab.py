@@ -3,7 +3,7 @@
 FedLab calls this its cross-process mode; `fedavg_fedlab_standalone.py` is its other one.
 """
 
-import without_vision  # noqa: F401, I001  before anything that imports torchvision
+import without_vision  # noqa: F401, I001  # before anything that imports torchvision
 
 import logging
 import multiprocessing

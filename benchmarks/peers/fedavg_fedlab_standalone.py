@@ -1,6 +1,6 @@
 """FedAvg with FedLab's standalone pipeline: one process trains clients in turn."""
 
-import without_vision  # noqa: F401, I001  before anything that imports torchvision
+import without_vision  # noqa: F401, I001  # before anything that imports torchvision
 
 import random
 

@@ -39,7 +39,7 @@ def train(message, context):
 
 
 @server_app.main()
-def main(grid, context):  # noqa: ARG001
+def main(grid, context):
     """All rounds."""
     task = Task()
     inputs, labels = task.test()

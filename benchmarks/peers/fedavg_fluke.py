@@ -1,6 +1,6 @@
 """FedAvg with fluke, in one process: its parallel server is for two graphics cards or more."""
 
-import without_vision  # noqa: F401, I001  before anything that imports torchvision
+import without_vision  # noqa: F401, I001  # before anything that imports torchvision
 
 from fluke import DDict, FlukeENV
 from fluke.algorithms.fedavg import FedAVG
@@ -18,7 +18,7 @@ class Tell(FederationObserver):
         self.task = task
         self.accuracy = 0.0
 
-    def server_evaluation(self, round, eval_type, evals, **_):  # noqa: ARG002
+    def server_evaluation(self, round, eval_type, evals, **_):
         self.accuracy = evals["accuracy"]
 
     def end_round(self, round):

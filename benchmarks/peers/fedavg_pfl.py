@@ -43,7 +43,7 @@ class Tell(TrainingProcessCallback):
     def __init__(self, task):
         self.task = task
 
-    def after_central_iteration(self, aggregate_metrics, model, *, central_iteration):  # noqa: ARG002
+    def after_central_iteration(self, aggregate_metrics, model, *, central_iteration):
         found = get_overall_value(aggregate_metrics[StringMetricName("Central val | accuracy")])
         if int(os.environ.get("RANK", "0")) == 0:
             self.task.told(central_iteration + 1, found)
@@ -65,7 +65,7 @@ def client_data(task):
 def main():
     task = Task()
     one_thread()
-    np.random.seed(task.seed)  # noqa: NPY002  what pfl draws from, the same in both processes
+    np.random.seed(task.seed)  # noqa: NPY002  # what pfl draws from, the same in both processes
     model = Perceptron(task.first_model())
     central = torch.optim.SGD(model.parameters(), lr=1.0)  # with it the new model is the mean
     clients = client_data(task)

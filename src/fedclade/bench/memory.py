@@ -63,7 +63,7 @@ class FixedGroups:
 
     groups: int = GROUPS
 
-    def start(self, fleet: Fleet, first: First, now: Round) -> Planted:  # noqa: ARG002
+    def start(self, fleet: Fleet, first: First, now: Round) -> Planted:
         home = {client: number % self.groups for number, client in enumerate(fleet.clients())}
         return Planted(np.stack([first(number) for number in range(self.groups)]), home)
 
@@ -75,7 +75,7 @@ class FixedGroups:
     def assignment(self, state: Planted) -> Assignment:
         return Assignment(state.models, state.home)
 
-    def place(self, state: Planted, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> Planted:  # noqa: ARG002
+    def place(self, state: Planted, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> Planted:
         return replace(state, home={**state.home, **dict.fromkeys(newcomers, 0)})
 
 

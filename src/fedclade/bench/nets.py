@@ -8,33 +8,18 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from fedclade.nets import Net
+from fedclade.nets.leaf_cnn import LeafCNN
 
 WORDS = 10_000  # the vocabulary of the language model
 
 
-def leaf_cnn() -> nn.Module:
-    """LEAF's CNN for FEMNIST: 1 x 28 x 28, 62 classes, 6,603,710 parameters."""
-    return convolutional(1, 28, hidden=2048, classes=62)
-
-
 def colour_cnn() -> nn.Module:
-    """The same convolutions on 3 x 32 x 32, with 512 hidden units and 10 classes."""
-    return convolutional(3, 32, hidden=512, classes=10)
-
-
-def convolutional(channels: int, side: int, *, hidden: int, classes: int) -> nn.Module:
-    """Two padded 5 x 5 convolutions with ReLU and pooling, one hidden layer."""
+    """LEAF's convolutions on 3 x 32 x 32, with 512 hidden units and 10 classes."""
     return nn.Sequential(
-        nn.Conv2d(channels, 32, 5, padding=2),
+        *list(LeafCNN().build((3, 32, 32), 10).children())[:7],  # up to the hidden layer
+        nn.Linear(64 * 8 * 8, 512),
         nn.ReLU(),
-        nn.MaxPool2d(2),
-        nn.Conv2d(32, 64, 5, padding=2),
-        nn.ReLU(),
-        nn.MaxPool2d(2),
-        nn.Flatten(),
-        nn.Linear(64 * (side // 4) ** 2, hidden),
-        nn.ReLU(),
-        nn.Linear(hidden, classes),
+        nn.Linear(512, 10),
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fedclade.bench.nets import WORDS, WordModel, colour_cnn, leaf_cnn
+from fedclade.bench.nets import WORDS, WordModel, colour_cnn
 from fedclade.data import SOURCES, ClientData, Federation, Part, Pool
 from fedclade.data.shares import named
 from fedclade.nets import Module, Net, net_for
@@ -116,7 +116,7 @@ WORKLOADS: dict[str, Workload] = {
             62,
             LocalTraining(epochs=2, batch=10, lr=0.01),
             quick=(2, 120),
-            net=leaf_cnn,
+            net="leaf_cnn",
             real=("femnist", "emnist", "emnist47"),
         ),
         Workload(

@@ -22,6 +22,6 @@ def one_thread() -> Iterator[None]:
 
 
 @lru_cache(maxsize=1)
-def libraries(modules: int) -> ThreadpoolController:  # noqa: ARG001
+def libraries(modules: int) -> ThreadpoolController:  # noqa: ARG001  # the key of the cache
     """The libraries with threads of their own. Looked for again when more modules are loaded: it takes 5 ms."""
     return ThreadpoolController()

@@ -27,7 +27,7 @@ class FedAvg:
     absent: Absent = "participants"
     """Whose models a mean is of: only the participants', or `stale`: also the old ones of those who were not asked."""
 
-    def start(self, fleet: Fleet, first: First, now: Round) -> OneModel:  # noqa: ARG002
+    def start(self, fleet: Fleet, first: First, now: Round) -> OneModel:
         return OneModel(first(0), fleet.clients())
 
     def round(self, state: OneModel, fleet: Fleet, now: Round) -> tuple[OneModel, Facts]:
@@ -42,5 +42,5 @@ class FedAvg:
     def assignment(self, state: OneModel) -> Assignment:
         return Assignment.of_one(state.model, state.clients)
 
-    def place(self, state: OneModel, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> OneModel:  # noqa: ARG002
+    def place(self, state: OneModel, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> OneModel:
         return replace(state, clients=tuple(sorted(state.clients + newcomers)))

@@ -24,7 +24,7 @@ class OwnModels:
 class Local:
     """Every client trains alone."""
 
-    def start(self, fleet: Fleet, first: First, now: Round) -> OwnModels:  # noqa: ARG002
+    def start(self, fleet: Fleet, first: First, now: Round) -> OwnModels:
         return OwnModels(Assignment.of_one(first(0), fleet.clients()), first(0))
 
     def round(self, state: OwnModels, fleet: Fleet, now: Round) -> tuple[OwnModels, Facts]:
@@ -40,6 +40,6 @@ class Local:
     def assignment(self, state: OwnModels) -> Assignment:
         return state.models
 
-    def place(self, state: OwnModels, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> OwnModels:  # noqa: ARG002
+    def place(self, state: OwnModels, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> OwnModels:
         rows = np.repeat(state.first[None, :], len(newcomers), axis=0)
         return replace(state, models=state.models.replaced(newcomers, rows))
