@@ -67,7 +67,7 @@ def resume(
 ) -> Run:
     """Continue a run that was stopped. Data and net that were given in Python must be given again.
 
-    `repair` passes over a damaged last checkpoint or lost facts.
+    `repair` passes over a damaged last checkpoint, lost facts or another path.
     """
     return runs.resume(Path(path), federation=federation, own_net=net, workers=workers, repair=repair)
 

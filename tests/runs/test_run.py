@@ -327,3 +327,19 @@ def test_shuffled_clients_change_nothing(two_groups: Federation, tmp_path: Path)
         for number, each in enumerate((two_groups, turned))
     }
     assert len(hashes) == 1
+
+
+def test_another_path_is_not_taken_in_silence(
+    two_groups: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the kernel that a run was started with, models would differ in their last digits."""
+
+    with monkeypatch.context() as patch:
+        patch.setattr("fedclade.runs.run.play", lambda *_: (_ for _ in ()).throw(Stopped("the power is gone")))
+        with pytest.raises(Stopped, match="the power is gone"):
+            fc.train(two_groups, fc.FedAvg(), net="logistic", out=tmp_path / "cut", **QUICK)
+    before = RunFolder.open(tmp_path / "cut").environment()["path"]
+    monkeypatch.setattr("fedclade.runs.venue.path_for", lambda *_: "another")
+    with pytest.raises(InputError, match=rf"on another path.*got another, need {before}.*--repair"):
+        fc.resume(tmp_path / "cut", federation=two_groups)
+    assert fc.resume(tmp_path / "cut", federation=two_groups, repair=True).result["rounds"] == 2

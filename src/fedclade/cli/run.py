@@ -45,7 +45,8 @@ def resume(
         int | None, typer.Option(help="Other processes than before; same result.", show_default=False)
     ] = None,
     repair: Annotated[
-        bool, typer.Option("--repair", help="Pass over a damaged last checkpoint or lost facts, and go on.")
+        bool,
+        typer.Option("--repair", help="Pass over a damaged last checkpoint, lost facts or another path, and go on."),
     ] = False,
     as_json: Json = False,
     quiet: Quiet = False,

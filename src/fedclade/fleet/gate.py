@@ -122,7 +122,7 @@ def misfit(array: NDArray[np.generic], form: Form) -> str:
         return f"got shape {array.shape}, need {need}"
     if not np.isfinite(array).all():
         return f"got {int((~np.isfinite(array)).sum())} of {array.size} values NaN or infinite, need finite"
-    if array.size and (least := float(np.min(array))) < form.least_value:
+    if array.size and form.least_value > -np.inf and (least := float(np.min(array))) < form.least_value:
         return f"got {least:g}, need at least {form.least_value:g}"
     return ""
 

@@ -46,7 +46,9 @@ class Assignment:
         rows = self.rows.view()
         rows.flags.writeable = False  # a function on models returns new models
         object.__setattr__(self, "rows", rows)
-        object.__setattr__(self, "home", {client: self.home[client] for client in sorted(self.home)})
+        given, ordered = list(self.home), sorted(self.home)
+        home = dict(self.home) if given == ordered else {client: self.home[client] for client in ordered}
+        object.__setattr__(self, "home", home)
 
     @classmethod
     def of_one(cls, row: Row, clients: Iterable[ClientId]) -> "Assignment":

@@ -31,7 +31,7 @@ def _packed(value: object, name: str, arrays: Arrays) -> object:
         arrays[name] = np.asarray(value, order="C")
         return name
     if isinstance(value, tuple | list):
-        if all(type(item) is str for item in value):  # the names of all clients, at every checkpoint
+        if set(map(type, value)) <= {str}:  # the names of all clients, at every checkpoint
             return list(value)
         return [_packed(item, f"{name}.{number}", arrays) for number, item in enumerate(value)]
     if isinstance(value, Mapping):

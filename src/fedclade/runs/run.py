@@ -116,6 +116,15 @@ def resume(
         net = the_net(experiment, place, own_net)
         if folder.finished:
             return Run(path.absolute(), folder.result(), net)
+        before = str(folder.environment().get("path"))
+        if not repair and place.path(net) != before:
+            raise InputError(
+                "this machine trains the net on another path",
+                where=str(path),
+                got=place.path(net),
+                need=f"{before}, for the same models",
+                do=f"see fedclade doctor; or go on with other rounding: fedclade resume --repair {path}",
+            )
         try:
             reached = folder.latest(repair=repair)
         except Stopped as wrong:
