@@ -308,3 +308,13 @@ def test_the_general_path_can_be_asked_for() -> None:
     net = net_for("mlp", (FEATURES,), CLASSES)
     assert plan(net, "general").name == "general"
     assert plan(net).name == ("batched" if library() is None else "kernel")
+
+
+def test_a_net_that_reads_words_is_trained_as_by_plain_sgd() -> None:
+    """The LSTM takes the general path; and so does whatever the planner does not know."""
+    net = net_for("lstm", (7,), CLASSES)
+    words = np.random.default_rng(0).integers(1, 90, size=(23, 7), dtype=np.int32)
+    part = Part(Pool(words, np.arange(23) % CLASSES), np.arange(23))
+    for way in ("plain", "everything"):
+        agrees(plan(net), net, part, Round(3, 11, local=replace(WAYS[way], lr=0.5)))
+    assert plan(net).name == "general"
