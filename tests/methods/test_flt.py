@@ -240,6 +240,18 @@ def test_rare_labels_can_stay_untold(two_groups: Federation) -> None:
     assert fc.find_groups(two_groups, fc.FLT(fewest=5)).partition == two_groups.truth
 
 
+@pytest.mark.parametrize("name", ["classes", "rotation", "label-permutation"])
+def test_groups_are_found_behind_noise(name: str) -> None:
+    federation = fc.data.build(source="digits", world=name, clients=20, groups=4)
+    assert fc.find_groups(federation, fc.FLT(noise=1.0)).partition == federation.truth
+
+
+def test_noise_makes_no_groups() -> None:
+    federation = fc.data.build(source="digits", world="iid", clients=20)
+    for noise in (1.0, 3.0):
+        assert fc.find_groups(federation, fc.FLT(noise=noise)).groups == (federation.clients,)
+
+
 def test_a_client_that_tells_of_no_label_waits(two_groups: Federation, tmp_path: Path) -> None:
     held = two_groups["client-05"]
     one = replace(held.train, index=held.train.index[:3])

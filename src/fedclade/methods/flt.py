@@ -42,6 +42,8 @@ class FLT:
     """Groups that are looked for at the most."""
     fewest: Annotated[int, Field(ge=1)] = 1
     """A client does not tell of labels with fewer examples."""
+    noise: Annotated[float, Field(ge=0, le=100)] = 0.0
+    """A client adds so many standard errors of noise to what it tells of each label, and says so; 0: none."""
     strangers: Literal["own", "global"] = "own"
     """A newcomer unlike anybody begins a group of its own, or has the model of all."""
     tau: Annotated[int, Field(ge=0)] = 0
@@ -79,7 +81,7 @@ class FLT:
 
     def described(self, fleet: Fleet, clients: Sequence[ClientId], now: Round) -> Described:
         """What these clients' data look like, of those who answer."""
-        return fleet.moments(clients, ENCODER, self.fewest, now)
+        return fleet.moments(clients, ENCODER, self.fewest, self.noise, now)
 
     def found(self, moments: Moments) -> Found:
         """Algorithm 2, on the server."""
