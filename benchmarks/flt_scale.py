@@ -2,7 +2,7 @@
 
 python benchmarks/flt_scale.py 100000                       drawn moments of planted groups
 python benchmarks/flt_scale.py 5000 --landmarks 1000 --exact      beside what all distances give
-python benchmarks/flt_scale.py 5000 --landmarks 1000 --exact --real    EMNIST-47, scenario 4, from FEDCLADE_DATA
+python benchmarks/flt_scale.py 5000 --landmarks 1000 --exact --world S1    real images, a world of flt_groups.py
 """
 
 import argparse
@@ -10,6 +10,7 @@ import resource
 from time import perf_counter, process_time
 
 import numpy as np
+from flt_groups import WORLDS
 from sklearn.metrics import adjusted_rand_score
 
 import fedclade as fc
@@ -38,9 +39,11 @@ def drawn(clients: int, seed: int = 0) -> tuple[Moments, np.ndarray]:
     return Moments(tuple(f"c{number:06}" for number in range(clients)), counts, means, variances), group
 
 
-def sketched(clients: int, seed: int = 0) -> tuple[Moments, np.ndarray]:
-    """Clients with real images, in ten groups of five labels each; some have two examples."""
-    federation = fc.data.build(source="emnist47", world="structured", clients=clients, seed=seed)
+def sketched(world: str, clients: int, seed: int = 0) -> tuple[Moments, np.ndarray]:
+    """So many clients with real images, a few for each of them."""
+    federation = fc.data.build(seed=seed, **(WORLDS[world] | {"clients": clients}))  # type: ignore[arg-type]
+    sizes = [len(federation[client].train) for client in federation.clients]
+    print(f"{np.median(sizes):.0f} examples with a usual client, {min(sizes)} with the smallest")
     begin = perf_counter()
     told = [moments(federation[client].train, "public", federation.classes, 1) for client in federation.clients]
     print(f"sketches of {clients} clients: {perf_counter() - begin:.1f} s")
@@ -73,9 +76,9 @@ def main() -> None:
     parser.add_argument("--landmarks", type=int, default=LANDMARKS)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--exact", action="store_true")
-    parser.add_argument("--real", action="store_true")
+    parser.add_argument("--world", choices=WORLDS)
     asked = parser.parse_args()
-    told, group = (sketched if asked.real else drawn)(asked.clients, asked.seed)
+    told, group = sketched(asked.world, asked.clients, asked.seed) if asked.world else drawn(asked.clients, asked.seed)
     labels = timed(told, group, asked.landmarks)
     if asked.exact:
         print(f"ARI of both {adjusted_rand_score(labels, timed(told, group, asked.clients)):.4f}")
