@@ -27,6 +27,9 @@ WORLDS: dict[str, dict[str, object]] = {
     "SKEW-0.1": {"source": "mnist", "world": "rotation", "clients": 100, "groups": 4, "skew": 0.1},
     "IID": {"source": "mnist", "world": "iid", "clients": 100},
     "IID-60": {"source": "mnist", "world": "iid", "clients": 800},
+    "IID-60-100": {"source": "mnist", "world": "iid", "clients": 800, "some": 100},
+    "ROT-60": {"source": "mnist", "world": "rotation", "clients": 800, "groups": 4, "some": 100},
+    "PERM-60": {"source": "mnist", "world": "label-permutation", "clients": 800, "groups": 4, "some": 100},
     "WRITERS": {"source": "mnist-writers", "world": "writers", "clients": 100},
     "DIR": {"source": "mnist", "world": "dirichlet", "clients": 100, "alpha": 0.5},
     "CIFAR-S1": {"source": "cifar10", "world": "classes", "clients": 100, "groups": 5},
@@ -40,15 +43,28 @@ def agreement(one: Mapping[str, int], other: Mapping[str, int]) -> float:
     return float(adjusted_rand_score([one[client] for client in both], [other[client] for client in both]))
 
 
-def looked_at(world: str, seed: int) -> dict[str, object]:
+def built(world: str, seed: int) -> fc.Federation:
+    """One world of the table."""
+    recipe = dict(WORLDS[world])
+    some = recipe.pop("some", 0)
+    federation = fc.data.build(seed=seed, **recipe)  # type: ignore[arg-type]  # each of the right type
+    return some_of(federation, some, seed) if isinstance(some, int) and some else federation
+
+
+def some_of(federation: fc.Federation, count: int, seed: int) -> fc.Federation:
+    """So many of its clients, drawn at random."""
+    stay = np.random.default_rng(seed).choice(federation.clients, count, replace=False)
+    truth = federation.truth and fc.Groups.from_labels({client: federation.truth.labels[client] for client in stay})
+    return fc.Federation("some", {client: federation[client] for client in sorted(stay)}, federation.classes, truth)
+
+
+def looked_at(world: str, seed: int, method: fc.FLT) -> dict[str, object]:
     """One world: what was found, and again without a fifth of the clients."""
-    federation = fc.data.build(seed=seed, **WORLDS[world])  # type: ignore[arg-type]  # each of the right type
+    federation = built(world, seed)
     begin = perf_counter()
-    found = fc.find_groups(federation)
+    found = fc.find_groups(federation, method)
     seconds = perf_counter() - begin
-    stay = np.random.default_rng(seed).choice(federation.clients, int(0.8 * len(federation)), replace=False)
-    fewer = fc.Federation("fewer", {client: federation[client] for client in sorted(stay)}, federation.classes)
-    again = fc.find_groups(fewer)
+    again = fc.find_groups(some_of(federation, int(0.8 * len(federation)), seed), method)
     truth = federation.truth
     return {
         "ari": None if truth is None else round(agreement(found.partition.labels, truth.labels), 4),
@@ -64,10 +80,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--from", type=int, default=100, dest="first")
+    parser.add_argument("--noise", type=float, default=0.0)
     parser.add_argument("--worlds", default=",".join(WORLDS))
     asked = parser.parse_args()
     for world in asked.worlds.split(","):
-        lines = [looked_at(world, seed) for seed in range(asked.first, asked.first + asked.seeds)]
+        lines = [
+            looked_at(world, seed, fc.FLT(noise=asked.noise)) for seed in range(asked.first, asked.first + asked.seeds)
+        ]
         columns = {name: [line[name] for line in lines] for name in lines[0]}
         print(world, *(f"{name} {values}" for name, values in columns.items()), sep="; ", flush=True)
 

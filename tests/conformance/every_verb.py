@@ -30,7 +30,7 @@ class EveryVerb:
     """Two clusters, chosen by loss; uses every verb."""
 
     def start(self, fleet: Fleet, first: First, now: Round) -> Remembered:
-        described = fleet.moments(fleet.clients(), "public", 1, now)
+        described = fleet.moments(fleet.clients(), "public", 1, 0.5, now)
         found = fleet.sketch(fleet.clients(), "pixels", 3, now)
         sketched = np.concatenate([found.points[client] for client in sorted(found.points)]).mean(axis=0)
         updates = fleet.train(Assignment.of_one(first(0), fleet.clients()), now)

@@ -77,7 +77,7 @@ def test_sketches_stand_for_all_examples(two_groups: Federation, net: Net) -> No
 
 def test_moments_are_those_of_each_clients_own_data(two_groups: Federation, net: Net) -> None:
     with SimulatedFleet(two_groups, net, workers=1) as fleet:
-        described = fleet.moments(("client-02", "client-00"), "pixels", 1, NOW)
+        described = fleet.moments(("client-02", "client-00"), "pixels", 1, 0.0, NOW)
         flags = fleet.changed({**described.tokens, "client-01": 5}, NOW)
     assert described.moments.clients == ("client-02", "client-00")
     part = two_groups["client-02"].train

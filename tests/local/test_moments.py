@@ -3,7 +3,7 @@
 import numpy as np
 
 from fedclade.data import Part, Pool
-from fedclade.local.moments import moments, token_of
+from fedclade.local.moments import blurred, moments, secret_of, token_of
 from fedclade.nouns import Round
 
 NOW = Round(0, 0)
@@ -42,3 +42,47 @@ def test_a_token_knows_its_data_again() -> None:
     ]
     assert token not in others
     assert all(-(2**63) <= each < 2**63 for each in others)
+
+
+def spread_out(counts: list[int], seed: int) -> Part:
+    """So many examples of each label, of four features with variance 1."""
+    rng = np.random.default_rng(seed)
+    labels = np.repeat(np.arange(len(counts)), counts)
+    return Part(Pool(rng.normal(size=(len(labels), 4)).astype(np.float32), labels), np.arange(len(labels)))
+
+
+def test_noise_is_as_large_as_was_asked_and_is_told() -> None:
+    """Spread 4 (four features), so the mean of 8 varies by 1/2, that of 200 by 1/50; twice the error, 4 times that."""
+    moved = []
+    for seed in range(300):
+        own = spread_out([8, 0, 200], seed)
+        told = moments(own, "pixels", 3, 1)
+        counts, means, variances = blurred(*told, 2.0, secret_of(own, "a"))
+        assert counts.tolist() == [8, 0, 200]
+        assert not means[1].any()
+        moved.append([((means - told[1]) ** 2).sum(axis=1), variances - told[2]])
+    for found in np.mean(moved, axis=0):
+        np.testing.assert_allclose(found, [4 / 2, 0, 4 / 50], rtol=0.1)
+
+
+def test_no_noise_changes_nothing() -> None:
+    told = moments(part(0, 1, 2, 3), "pixels", 4, 1)
+    for one, other in zip(blurred(*told, 0.0, secret_of(part(0, 1, 2, 3), "a")), told, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_equal_examples_are_hidden_too() -> None:
+    pool = Pool(np.array([[0, 0], [2, 4], [5, 5], [5, 5]], np.float32), np.array([0, 0, 1, 1]))
+    own = Part(pool, np.arange(4))
+    _, means, variances = blurred(*moments(own, "pixels", 2, 1), 1.0, secret_of(own, "a"))
+    assert (means[1] != [5, 5]).all()
+    assert variances[1] > 0
+
+
+def test_who_asks_twice_learns_nothing_more() -> None:
+    def drawn(client: str, *index: int) -> list[float]:
+        return secret_of(part(*index), client).normal(size=3).tolist()  # type: ignore[no-any-return]  # numpy's lists
+
+    assert drawn("a", 0, 1) == drawn("a", 0, 1)
+    assert drawn("a", 0, 1) != drawn("a", 0, 2)
+    assert drawn("a", 0, 1) != drawn("b", 0, 1)

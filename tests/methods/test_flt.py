@@ -143,7 +143,10 @@ def drifting(clients: int = 20) -> Federation:
     return fc.data.build(source="digits", world="rotation", clients=clients, groups=4, drift={"round": 4, "share": 0.1})
 
 
-@pytest.mark.parametrize("settings", [{"flags": 2}, {"tau": 5}, {"flags": 1, "case": "graph"}])
+@pytest.mark.parametrize(
+    "settings",
+    [{"flags": 2}, {"tau": 5}, {"flags": 1, "case": "graph"}, {"watch": True}, {"watch": True, "case": "graph"}],
+)
 def test_who_changes_group_is_found_again(settings: dict[str, object], tmp_path: Path) -> None:
     federation = drifting()
     method = fc.FLT(**settings)  # type: ignore[arg-type]  # of the right types
@@ -156,7 +159,7 @@ def test_who_changes_group_is_found_again(settings: dict[str, object], tmp_path:
 
 
 def test_without_a_change_nothing_is_done_again(two_groups: Federation, tmp_path: Path) -> None:
-    played(fc.FLT(tau=2, flags=1), two_groups, tmp_path / "run", rounds=12)
+    played(fc.FLT(tau=2, flags=1, watch=True), two_groups, tmp_path / "run", rounds=12)
     facts = facts_of(tmp_path / "run")
     assert not any(each.get("clustered_again") for each in facts)
     assert all(each["flags"] == 0 for each in facts)
@@ -238,6 +241,18 @@ def test_tables_and_texts_have_groups_too() -> None:
 
 def test_rare_labels_can_stay_untold(two_groups: Federation) -> None:
     assert fc.find_groups(two_groups, fc.FLT(fewest=5)).partition == two_groups.truth
+
+
+@pytest.mark.parametrize("name", ["classes", "rotation", "label-permutation"])
+def test_groups_are_found_behind_noise(name: str) -> None:
+    federation = fc.data.build(source="digits", world=name, clients=20, groups=4)
+    assert fc.find_groups(federation, fc.FLT(noise=1.0)).partition == federation.truth
+
+
+def test_noise_makes_no_groups() -> None:
+    federation = fc.data.build(source="digits", world="iid", clients=20)
+    for noise in (1.0, 3.0):
+        assert fc.find_groups(federation, fc.FLT(noise=noise)).groups == (federation.clients,)
 
 
 def test_a_client_that_tells_of_no_label_waits(two_groups: Federation, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.metrics import adjusted_rand_score
 
 import fedclade as fc
 from fedclade.data import Federation
@@ -172,3 +173,32 @@ def test_a_client_with_the_data_of_two_groups_does_not_merge_them() -> None:
     found = discover(whole.joined(both))
     labels = found.partition.labels
     assert Groups.from_labels({client: labels[client] for client in federation.clients}) == federation.truth
+
+
+def many(clients: int, seed: int, shift: bool) -> tuple[Moments, list[int]]:
+    """Drawn clients with 12 labels: four groups with labels of their own, or with all labels but other means."""
+    rng = np.random.default_rng(seed)
+    group = rng.integers(4, size=clients)
+    centres = rng.normal(size=(4 if shift else 1, 12, 8))
+    shares = np.full((4, 12), 1 / 12) if shift else np.kron(np.eye(4), np.full((1, 3), 1 / 3))
+    counts = np.array([rng.multinomial(60, shares[each]) for each in group])
+    error = 1 / np.sqrt(np.maximum(counts, 1))
+    means = centres[group if shift else 0] + rng.normal(size=(clients, 12, 8)) * error[:, :, None]
+    told = Moments(
+        tuple(f"c{number:03}" for number in range(clients)),
+        counts,
+        np.where(counts[:, :, None] > 0, means, 0).astype(np.float32),
+        np.where(counts > 1, 8 * error**2, 0).astype(np.float32),
+    )
+    return told, group.tolist()
+
+
+@pytest.mark.parametrize("shift", [False, True])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_quarter_as_landmarks_agrees_with_all_distances(seed: int, shift: bool) -> None:
+    told, group = many(400, seed, shift)
+    few, all_of = discover(told, landmarks=100), discover(told)
+    labels = [[found.partition.labels[client] for client in told.clients] for found in (few, all_of)]
+    assert len(few.clients) == 100
+    assert adjusted_rand_score(*labels) >= 0.98
+    assert adjusted_rand_score(labels[0], group) >= 0.98

@@ -28,7 +28,7 @@ def test_every_verb_by_hand(alike: Federation) -> None:
         counted.train_mean(Assignment.of_one(first, some), NOW)
         counted.losses(some, np.stack([first] * 5), NOW)
         counted.sketch(some, "pixels", 4, NOW)
-        counted.moments(some, "public", 1, NOW)
+        counted.moments(some, "public", 1, 0.0, NOW)
         counted.changed(dict.fromkeys(some, 7), NOW)
         counted.evaluate(Assignment.of_one(first, some), NOW)
     # Down: to each of three clients. Up: from the two that were heard; a count and a loss beside each model.

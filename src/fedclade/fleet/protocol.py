@@ -40,6 +40,8 @@ class Ask:
     """moments: how many labels there are."""
     fewest: int = 1
     """moments: a label with fewer examples is not told."""
+    noise: float = 0.0
+    """moments: so many standard errors of noise are added to every mean."""
     token: int = 0
     """changed: what the client last said of its data."""
 
@@ -193,7 +195,7 @@ class Fleet(Protocol):
         """Each client encodes its training data and reduces them to at most so many points."""
         ...
 
-    def moments(self, clients: Sequence[ClientId], encoder: str, fewest: int, now: Round) -> Described:
+    def moments(self, clients: Sequence[ClientId], encoder: str, fewest: int, noise: float, now: Round) -> Described:
         """Each client tells count, mean and variance of every label with so many examples, in this encoding."""
         ...
 

@@ -117,10 +117,10 @@ def sketch(post: Post, clients: Sequence[ClientId], encoder: str, points: int, n
     )
 
 
-def moments(post: Post, clients: Sequence[ClientId], encoder: str, fewest: int, now: Round) -> Described:
+def moments(post: Post, clients: Sequence[ClientId], encoder: str, fewest: int, noise: float, now: Round) -> Described:
     """The class moments of each client's data."""
     width = post.width(encoder)
-    told = {"encoder": encoder, "features": width, "classes": post.classes, "fewest": fewest}
+    told = {"encoder": encoder, "features": width, "classes": post.classes, "fewest": fewest, "noise": noise}
     gate, replies = replies_to(post, "moments", ((client, NOTHING) for client in clients), now, told)
     heard = [reply for reply in replies if reply.arrays["counts"].any()]
     found = Moments(

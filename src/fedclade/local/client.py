@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from fedclade.data import ClientData, Part, Pool
 from fedclade.fleet.protocol import Ask, Reply
 from fedclade.local.general import Asked, PathName, Training
-from fedclade.local.moments import moments, token_of
+from fedclade.local.moments import blurred, moments, secret_of, token_of
 from fedclade.local.plan import plan
 from fedclade.local.sketch import sketch
 from fedclade.nets import Net
@@ -69,7 +69,9 @@ class Client:
         return Reply("sketch", ask.client, ask.now.number, len(data.train), {"points": points, "counts": counts})
 
     def _moments(self, ask: Ask, data: ClientData) -> Reply:
-        counts, means, variances = moments(data.train, ask.encoder, ask.classes, ask.fewest)
+        fewest = max(ask.fewest, 2) if ask.noise else ask.fewest  # noise is as large as examples differ: one does not
+        told = moments(data.train, ask.encoder, ask.classes, fewest)
+        counts, means, variances = blurred(*told, ask.noise, secret_of(data.train, ask.client))
         token = np.array(token_of(data.train, ask.now, ask.client), np.int64)
         arrays: dict[str, NDArray[np.generic]] = {"counts": counts, "means": means, "variances": variances}
         return Reply("moments", ask.client, ask.now.number, len(data.train), {**arrays, "token": token})

@@ -17,6 +17,7 @@ from fedclade.fleet.protocol import Described, Fleet
 from fedclade.methods.mixing import Absent, mixed
 from fedclade.methods.protocol import Fact, Facts, First
 from fedclade.methods.taskonomy import ALL, Taskonomy
+from fedclade.methods.watching import astray, watched_mean
 from fedclade.nouns import Assignment, ClientId, Moments, Round, Rows, settings
 from fedclade.relate.discovery import Found, discover
 from fedclade.relate.figures import figures
@@ -42,12 +43,16 @@ class FLT:
     """Groups that are looked for at the most."""
     fewest: Annotated[int, Field(ge=1)] = 1
     """A client does not tell of labels with fewer examples."""
+    noise: Annotated[float, Field(ge=0, le=100)] = 0.0
+    """A client adds so many standard errors of noise to what it tells of each label, and says so; 0: none."""
     strangers: Literal["own", "global"] = "own"
     """A newcomer unlike anybody begins a group of its own, or has the model of all."""
     tau: Annotated[int, Field(ge=0)] = 0
     """Look again at everybody every so many rounds; 0: never."""
     flags: Annotated[int, Field(ge=0)] = 0
     """Ask participants whether their data changed, and cluster again when so many really have; 0: do not ask."""
+    watch: bool = False
+    """Look at who sends an update unlike its group's, and cluster again when data really have changed."""
     absent: Absent = "participants"
     """As in FedAvg."""
 
@@ -62,9 +67,9 @@ class FLT:
     def round(self, state: Taskonomy, fleet: Fleet, now: Round) -> tuple[Taskonomy, Facts]:
         chosen = now.sample(fleet.clients())
         state = self.settled(state, [client for client in chosen if client not in state.group], fleet, now)
-        heard, loss, rows = self.trained(state, state.active(chosen), fleet, now)
+        heard, loss, rows, strays = self.trained(state, state.active(chosen), fleet, now)
         state = replace(state, models=Assignment(rows, state.models.home)).with_overall()
-        state, changes = self.watched(state, heard, fleet, now)
+        state, changes = self.watched(state, heard, strays, fleet, now)
         facts: dict[str, Fact] = {"asked": len(chosen), "heard": len(heard), "loss": loss, **changes}
         if (news := state.news) is not None:
             facts["discovery"] = figures(news, None if state.graph is None else state.graph.of(news.clients))
@@ -79,7 +84,7 @@ class FLT:
 
     def described(self, fleet: Fleet, clients: Sequence[ClientId], now: Round) -> Described:
         """What these clients' data look like, of those who answer."""
-        return fleet.moments(clients, ENCODER, self.fewest, now)
+        return fleet.moments(clients, ENCODER, self.fewest, self.noise, now)
 
     def found(self, moments: Moments) -> Found:
         """Algorithm 2, on the server."""
@@ -110,36 +115,42 @@ class FLT:
 
     def trained(
         self, state: Taskonomy, active: Sequence[ClientId], fleet: Fleet, now: Round
-    ) -> tuple[Sequence[ClientId], float, Rows]:
-        """One round of training: who was heard, the loss, the new rows. The old ones stay as they are."""
-        models, graph = state.models, state.graph
+    ) -> tuple[Sequence[ClientId], float, Rows, Sequence[ClientId]]:
+        """One round of training: who was heard, the loss, the new rows, who strayed. Old rows stay as they are."""
+        models, graph, starts = state.models, state.graph, state.models.only(active)
+        strays: Sequence[ClientId] = ()
         if graph is None:  # case II: FedAvg in each group
-            means = fleet.train_mean(models.only(active), now)
+            if self.watch:
+                means, strays = watched_mean(fleet, starts, state.group, now)
+            else:
+                means = fleet.train_mean(starts, now)
             there = models.only(state.active(fleet.clients()))
-            return means.heard, means.loss, mixed(there, means, fleet.examples(there.clients), self.absent)
-        updates = fleet.train(models.only(active), now)  # case I: W <- A W
+            return means.heard, means.loss, mixed(there, means, fleet.examples(there.clients), self.absent), strays
+        updates = fleet.train(starts, now)  # case I: W <- A W
+        strays = astray(starts, state.group, updates) if self.watch else ()
         stale = fleet.examples(fleet.clients()) if self.absent == "stale" else {}
         rows = graph.mixed(models.rows[1:], updates.clients, updates.rows, updates.examples, stale)
         loss = float(np.average(updates.losses, weights=updates.examples)) if updates.clients else float("nan")
-        return updates.clients, loss, np.concatenate([models.rows[:1], rows])
+        return updates.clients, loss, np.concatenate([models.rows[:1], rows]), strays
 
     def watched(
-        self, state: Taskonomy, heard: Sequence[ClientId], fleet: Fleet, now: Round
+        self, state: Taskonomy, heard: Sequence[ClientId], strays: Sequence[ClientId], fleet: Fleet, now: Round
     ) -> tuple[Taskonomy, dict[str, Fact]]:
         """Dynamic clustering: again, when enough clients no longer look like their group. A flag alone moves nobody."""
         due = self.tau > 0 and now.number % self.tau == 0
-        if not (due or self.flags) or state.atlas is None:
+        if not (due or self.flags or self.watch) or state.atlas is None:
             return state, {}
         quiet = {each: state.tokens[each] for each in heard if now.number - state.raised.get(each, -PAUSE) >= PAUSE}
         flags = fleet.changed(quiet, now).raised if self.flags else {}
-        raised = [client for client, flag in flags.items() if flag]
+        raised = [client for client in quiet if flags.get(client) or client in strays]
         suspects = fleet.clients() if due else raised
         looked = self.described(fleet, suspects, now) if suspects else None
         if looked is not None:
             state = state.looked_at(looked.moments).with_tokens(looked.tokens)
         state = replace(state, raised={**state.raised, **dict.fromkeys(raised, now.number)})
         again = len(state.moved) >= max(self.flags, 1) and now.number - state.clustered >= PAUSE
-        facts: dict[str, Fact] = {"flags": len(raised), "moved": list(state.moved), "clustered_again": again}
+        facts: dict[str, Fact] = {"flags": sum(flags.values()), "looked": len(raised), "moved": list(state.moved)}
+        facts["clustered_again"] = again
         if again:
             whole = looked if due and looked is not None else self.described(fleet, fleet.clients(), now)
             state = self.clustered(state, whole, now)

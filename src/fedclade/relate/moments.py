@@ -7,7 +7,7 @@ joint        between the means of onehot(label) x [1, features]: which labels, a
 conditional  between the means of the labels that both have: what they look like, whichever are common
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,18 +52,37 @@ class Profile:
 
     def table(self, rows: slice, columns: slice) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         """The squared distances of these to those, and whether they can be compared; a few rows at a time."""
-        count, other = len(self.noise[rows]), len(self.noise[columns])
+        first, count, other = rows.start or 0, len(self.noise[rows]), len(self.noise[columns])
         squared, known = np.zeros((count, other), np.float32), np.zeros((count, other), bool)
-        weights, lengths, places = self.weights[columns].T, self.lengths[columns].T, self.places[columns].T
-        step = max(1, ROOM // max(other, 1))
-        for start in range(0, count, step):
-            piece = slice((rows.start or 0) + start, (rows.start or 0) + min(start + step, count))
-            shared = self.weights[piece] @ weights
-            found = self.lengths[piece] @ weights + self.weights[piece] @ lengths - 2 * (self.places[piece] @ places)
-            can = shared > 0
-            known[start : start + step] = can
-            squared[start : start + step] = np.divide(found, shared, out=np.zeros_like(found), where=can)
+        for piece in pieces(count, other):
+            there = slice(first + piece.start, first + piece.stop)
+            squared[piece], known[piece] = self.products(there, columns)
         return squared, known
+
+    def square(self) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+        """The same of all to all: each pair once, and mirrored."""
+        count = len(self.noise)
+        squared, known = np.zeros((count, count), np.float32), np.zeros((count, count), bool)
+        for piece in pieces(count, count):
+            beyond = slice(piece.start, None)
+            squared[piece, beyond], known[piece, beyond] = self.products(piece, beyond)
+            squared[beyond, piece], known[beyond, piece] = squared[piece, beyond].T, known[piece, beyond].T
+        return squared, known
+
+    def products(self, rows: slice, columns: slice) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """The squared distances of these to those at once, and whether they can be compared."""
+        weights, others = self.weights[rows], self.weights[columns].T
+        shared = weights @ others
+        found = self.lengths[rows] @ others + weights @ self.lengths[columns].T
+        found -= 2 * (self.places[rows] @ self.places[columns].T)
+        can = shared > 0
+        return np.divide(found, shared, out=np.zeros_like(found), where=can), can
+
+
+def pieces(count: int, width: int) -> Iterator[slice]:
+    """Rows of a table in pieces with room for them."""
+    step = max(1, ROOM // max(width, 1))
+    return (slice(start, min(start + step, count)) for start in range(0, count, step))
 
 
 def spread(moments: Moments) -> NDArray[np.float64]:
@@ -133,7 +152,7 @@ def apart(kind: str, moments: Moments) -> Apart:
     """All squared distances of one kind."""
     check(moments)
     profile = PROFILES[kind](moments)
-    squared, known = profile.table(slice(0, None), slice(0, None))
+    squared, known = profile.square()
     np.fill_diagonal(squared, 0)
     return Apart(kind, moments.clients, squared, profile.noise, None if known.all() else known)
 

@@ -89,8 +89,8 @@ class Counted:
         self._ledger.book("sketch", clients, tuple(sketches.points), 0, up, sketches.refused)
         return sketches
 
-    def moments(self, clients: Sequence[ClientId], encoder: str, fewest: int, now: Round) -> Described:
-        described = self._fleet.moments(clients, encoder, fewest, now)
+    def moments(self, clients: Sequence[ClientId], encoder: str, fewest: int, noise: float, now: Round) -> Described:
+        described = self._fleet.moments(clients, encoder, fewest, noise, now)
         _, labels, features = described.moments.means.shape
         heard = described.moments.clients
         each = labels * (features + 1) * PARAMETER + (labels + 2) * NUMBER  # with the token and the examples

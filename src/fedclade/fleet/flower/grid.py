@@ -147,8 +147,8 @@ class FlowerFleet:
     def sketch(self, clients: Sequence[ClientId], encoder: str, points: int, now: Round) -> Sketches:
         return server.sketch(self._post, clients, encoder, points, now)
 
-    def moments(self, clients: Sequence[ClientId], encoder: str, fewest: int, now: Round) -> Described:
-        return server.moments(self._post, clients, encoder, fewest, now)
+    def moments(self, clients: Sequence[ClientId], encoder: str, fewest: int, noise: float, now: Round) -> Described:
+        return server.moments(self._post, clients, encoder, fewest, noise, now)
 
     def changed(self, tokens: Mapping[ClientId, int], now: Round) -> Flags:
         return server.changed(self._post, tokens, now)
