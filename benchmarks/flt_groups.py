@@ -3,6 +3,8 @@
 FEDCLADE_DATA must hold MNIST, EMNIST, the writers and CIFAR-10. The truth is read here, to judge, and by nothing else.
 
     python benchmarks/flt_groups.py --seeds 10 --from 100 [--worlds S1,S2,...]
+    python benchmarks/flt_groups.py --signature encoder [--embedding umap] [--tuning clients|together]
+    python benchmarks/flt_groups.py --preset paper|published
 """
 
 import argparse
@@ -34,27 +36,31 @@ WORLDS: dict[str, dict[str, object]] = {
 }
 
 
+OURS = ("seeds", "first", "worlds")  # options that are no settings of FLT
+
+
 def agreement(one: Mapping[str, int], other: Mapping[str, int]) -> float:
     """The adjusted Rand index over the clients that both have."""
     both = sorted(set(one) & set(other))
     return float(adjusted_rand_score([one[client] for client in both], [other[client] for client in both]))
 
 
-def looked_at(world: str, seed: int) -> dict[str, object]:
+def looked_at(world: str, seed: int, method: fc.FLT) -> dict[str, object]:
     """One world: what was found, and again without a fifth of the clients."""
     federation = fc.data.build(seed=seed, **WORLDS[world])  # type: ignore[arg-type]  # each of the right type
     begin = perf_counter()
-    found = fc.find_groups(federation)
+    found = fc.find_groups(federation, method, seed=seed)
     seconds = perf_counter() - begin
     stay = np.random.default_rng(seed).choice(federation.clients, int(0.8 * len(federation)), replace=False)
     fewer = fc.Federation("fewer", {client: federation[client] for client in sorted(stay)}, federation.classes)
-    again = fc.find_groups(fewer)
+    again = fc.find_groups(fewer, method, seed=seed)
     truth = federation.truth
     return {
         "ari": None if truth is None else round(agreement(found.partition.labels, truth.labels), 4),
         "groups": found.count,
         "outliers": len(found.outliers),
         "confidence": round(found.confidence, 3),
+        "gates": {kind: round(gate, 3) for kind, gate in found.gates.items()},
         "same without a fifth": round(agreement(found.partition.labels, again.partition.labels), 4),
         "seconds": round(seconds, 2),
     }
@@ -65,9 +71,13 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--from", type=int, default=100, dest="first")
     parser.add_argument("--worlds", default=",".join(WORLDS))
+    for name in ("preset", "signature", "embedding", "tuning", "distance", "cut", "encoder"):
+        parser.add_argument(f"--{name}")
     asked = parser.parse_args()
+    given = {name: value for name, value in vars(asked).items() if value is not None and name not in OURS}
+    method = fc.FLT(**given)
     for world in asked.worlds.split(","):
-        lines = [looked_at(world, seed) for seed in range(asked.first, asked.first + asked.seeds)]
+        lines = [looked_at(world, seed, method) for seed in range(asked.first, asked.first + asked.seeds)]
         columns = {name: [line[name] for line in lines] for name in lines[0]}
         print(world, *(f"{name} {values}" for name, values in columns.items()), sep="; ", flush=True)
 
