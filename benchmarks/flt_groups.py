@@ -3,6 +3,8 @@
 FEDCLADE_DATA must hold MNIST, EMNIST, the writers and CIFAR-10. The truth is read here, to judge, and by nothing else.
 
     python benchmarks/flt_groups.py --seeds 10 --from 100 [--worlds S1,S2,...]
+    python benchmarks/flt_groups.py --signature encoder [--embedding umap] [--tuning clients|together]
+    python benchmarks/flt_groups.py --preset paper|published
 """
 
 import argparse
@@ -37,6 +39,9 @@ WORLDS: dict[str, dict[str, object]] = {
 }
 
 
+OURS = ("seeds", "first", "worlds")  # options that are no settings of FLT
+
+
 def agreement(one: Mapping[str, int], other: Mapping[str, int]) -> float:
     """The adjusted Rand index over the clients that both have."""
     both = sorted(set(one) & set(other))
@@ -62,15 +67,16 @@ def looked_at(world: str, seed: int, method: fc.FLT) -> dict[str, object]:
     """One world: what was found, and again without a fifth of the clients."""
     federation = built(world, seed)
     begin = perf_counter()
-    found = fc.find_groups(federation, method)
+    found = fc.find_groups(federation, method, seed=seed)
     seconds = perf_counter() - begin
-    again = fc.find_groups(some_of(federation, int(0.8 * len(federation)), seed), method)
+    again = fc.find_groups(some_of(federation, int(0.8 * len(federation)), seed), method, seed=seed)
     truth = federation.truth
     return {
         "ari": None if truth is None else round(agreement(found.partition.labels, truth.labels), 4),
         "groups": found.count,
         "outliers": len(found.outliers),
         "confidence": round(found.confidence, 3),
+        "gates": {kind: round(gate, 3) for kind, gate in found.gates.items()},
         "same without a fifth": round(agreement(found.partition.labels, again.partition.labels), 4),
         "seconds": round(seconds, 2),
     }
@@ -82,11 +88,13 @@ def main() -> None:
     parser.add_argument("--from", type=int, default=100, dest="first")
     parser.add_argument("--noise", type=float, default=0.0)
     parser.add_argument("--worlds", default=",".join(WORLDS))
+    for name in ("preset", "signature", "embedding", "tuning", "distance", "cut", "encoder"):
+        parser.add_argument(f"--{name}")
     asked = parser.parse_args()
+    given = {name: value for name, value in vars(asked).items() if value is not None and name not in OURS}
+    method = fc.FLT(**given)
     for world in asked.worlds.split(","):
-        lines = [
-            looked_at(world, seed, fc.FLT(noise=asked.noise)) for seed in range(asked.first, asked.first + asked.seeds)
-        ]
+        lines = [looked_at(world, seed, method) for seed in range(asked.first, asked.first + asked.seeds)]
         columns = {name: [line[name] for line in lines] for name in lines[0]}
         print(world, *(f"{name} {values}" for name, values in columns.items()), sep="; ", flush=True)
 

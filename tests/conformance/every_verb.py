@@ -32,12 +32,16 @@ class EveryVerb:
     def start(self, fleet: Fleet, first: First, now: Round) -> Remembered:
         described = fleet.moments(fleet.clients(), "public", 1, 0.5, now)
         found = fleet.sketch(fleet.clients(), "pixels", 3, now)
+        one = fleet.clients()[:1]
+        tuned = fleet.train_mean(Assignment.of_one(fleet.weights("fashion-mnist"), one), now, "fashion-mnist").rows[0]
+        encoded = fleet.sketch(one, "fashion-mnist", 1, now, tuned)
         sketched = np.concatenate([found.points[client] for client in sorted(found.points)]).mean(axis=0)
         updates = fleet.train(Assignment.of_one(first(0), fleet.clients()), now)
         drifts = updates.rows - updates.rows.mean(axis=0)
         side = np.linalg.svd(drifts, full_matrices=False)[0][:, 0] > 0
         centres = np.stack([updates.rows[side == which].mean(axis=0) for which in (False, True)])
-        sketched = np.append(sketched, described.moments.means.mean())
+        latent = [own.sum() for own in encoded.points.values()]
+        sketched = np.append(sketched, [described.moments.means.mean(), *latent])
         home = dict.fromkeys(fleet.clients(), 0)
         return Remembered(centres, home, None, sketched.astype(np.float32), dict(described.tokens), ())
 

@@ -74,9 +74,9 @@ class Growing(SimulatedFleet):
         self.trained = True
         return super().train(starts, now)
 
-    def train_mean(self, starts: Assignment, now: Round) -> Means:
+    def train_mean(self, starts: Assignment, now: Round, encoder: str = "") -> Means:
         self.trained = True
-        return super().train_mean(starts, now)
+        return super().train_mean(starts, now, encoder)
 
 
 def losing(*clients: ClientId) -> Wire:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from conformance.every_verb import EveryVerb
+from conformance.flt_encoder import FLTEncoder
 from conformance.playing import Stop, backwards, losing, lying, played
 from fedclade.data import Federation
 from fedclade.fleet.protocol import Reply
@@ -17,6 +18,7 @@ from fedclade.runs.codec import pack, unpack
 from fedclade.runs.loop import state_class
 
 register("every-verb", EveryVerb, finds_groups=True)
+register("flt-encoder", FLTEncoder)  # the planted groups differ in labels only, which points do not see
 
 
 @pytest.fixture(params=sorted(METHODS))

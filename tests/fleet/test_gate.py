@@ -29,7 +29,11 @@ def good(client: str, verb: Verb = "train") -> Reply:
         "train": {"row": ROW, "loss": np.array(0.5)},
         "losses": {"losses": np.array([0.5, 0.25])},
         "evaluate": {"correct": np.array(7, np.int64), "loss": np.array(0.5)},
-        "sketch": {"points": np.ones((2, 6), np.float32), "counts": np.array([4, 6], np.int64)},
+        "sketch": {
+            "points": np.ones((2, 6), np.float32),
+            "counts": np.array([4, 6], np.int64),
+            "token": np.array(-7, np.int64),
+        },
         "moments": {
             "counts": np.array([9, 1, 0], np.int64),
             "means": np.array([[1.0] * 6, [2.0] * 6, [0.0] * 6], np.float32),

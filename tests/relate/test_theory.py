@@ -50,6 +50,18 @@ def test_a_mixing_matrix_has_rows_that_add_to_1() -> None:
         largest_step(1.0, np.ones((3, 3)))
 
 
+@pytest.mark.parametrize(("tuning", "encoder"), [("none", 25_956), ("clients", 51_577)])
+def test_table_6_with_an_encoder_is_what_the_ledger_counts(tuning: str, encoder: int, tmp_path: Path) -> None:
+    """M W_enc down and k M e up, once. Beside them, 8 each: k counts, a token and the number of examples."""
+    federation = fc.data.build(source="digits", world="iid", clients=4)
+    method = fc.FLT(signature="encoder", points=3, tuning=tuning, tuning_epochs=1)  # type: ignore[arg-type]  # of three
+    run = fc.train(federation, method, net="logistic", rounds=2, participation=0.5, out=tmp_path / "run")
+    numbers = communication(clients=4, asked=2, rounds=2, model=650, encoder=encoder, sketch=3 * 128)
+    beside = 4 * (3 + 2) * 8 + 2 * 2 * 16
+    total = sum(int(str(run.result[name])) for name in ("bytes_up", "bytes_down"))
+    assert total == 4 * numbers + beside
+
+
 def test_table_6_is_what_the_ledger_counts(tmp_path: Path) -> None:
     """4 bytes a number; beside them counts (10 labels, examples, token: 8 each) and, in a round, examples and loss."""
     federation = fc.data.build(source="digits", world="rotation", clients=12, groups=3)

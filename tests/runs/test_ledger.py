@@ -28,6 +28,10 @@ def test_every_verb_by_hand(alike: Federation) -> None:
         counted.train_mean(Assignment.of_one(first, some), NOW)
         counted.losses(some, np.stack([first] * 5), NOW)
         counted.sketch(some, "pixels", 4, NOW)
+        whole = counted.weights("fashion-mnist")
+        counted.sketch(some, "fashion-mnist", 2, NOW)
+        counted.sketch(some, "fashion-mnist", 2, NOW, whole, 1)
+        counted.train_mean(Assignment.of_one(whole, some), NOW, "fashion-mnist")
         counted.moments(some, "public", 1, 0.0, NOW)
         counted.changed(dict.fromkeys(some, 7), NOW)
         counted.evaluate(Assignment.of_one(first, some), NOW)
@@ -36,7 +40,8 @@ def test_every_verb_by_hand(alike: Federation) -> None:
         "train": 3 * MODEL,
         "train_mean": 3 * MODEL,
         "losses": 15 * MODEL,
-        "sketch": 0,
+        "sketch": 3 * 4 * (25_956 + 51_577),  # the half that encodes, or all of it, where it is fine-tuned
+        "tune": 3 * 4 * 51_577,
         "moments": 0,
         "changed": 3 * 8,
         "evaluate": 3 * MODEL,
@@ -45,14 +50,15 @@ def test_every_verb_by_hand(alike: Federation) -> None:
         "train": 2 * (MODEL + 16),
         "train_mean": 2 * (MODEL + 16),
         "losses": 2 * (5 + 1) * 8,
-        "sketch": 2 * (4 * 64 * 4 + 5 * 8),
+        "sketch": 2 * (4 * 64 * 4 + 6 * 8) + 2 * 2 * (2 * 128 * 4 + 4 * 8),  # points; counts, token, examples
+        "tune": 2 * (4 * 51_577 + 16),
         "moments": 2 * (10 * (32 + 1) * 4 + 12 * 8),  # means, variances; counts, token, examples
         "changed": 2 * 9,
         "evaluate": 2 * 3 * 8,
     }
-    assert ledger.by_client["client-01"] == 7 * MODEL + 8  # asked, and never heard
+    assert ledger.by_client["client-01"] == 7 * MODEL + 8 + 4 * (25_956 + 2 * 51_577)  # asked, and never heard
     assert ledger.trained == {"client-00", "client-02"}
-    assert [client for _, client in ledger.silent] == ["client-01"] * 7
+    assert [client for _, client in ledger.silent] == ["client-01"] * 10
 
 
 def test_a_refused_reply_is_recorded_once(alike: Federation) -> None:

@@ -58,6 +58,7 @@ def expected(ask: Ask) -> dict[str, Form]:
     return {
         "points": Form(np.float32, (None, ask.features), most=ask.points),
         "counts": Form(np.int64, (None,), most=ask.points, least_value=0),
+        "token": Form(np.int64, ()),
     }
 
 

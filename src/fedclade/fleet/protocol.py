@@ -16,7 +16,7 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fedclade.nouns import Assignment, ClientId, Moments, Round, Rows
+from fedclade.nouns import Assignment, ClientId, Moments, Round, Row, Rows
 
 Verb = Literal["train", "losses", "evaluate", "sketch", "moments", "changed"]
 
@@ -29,9 +29,9 @@ class Ask:
     client: ClientId
     now: Round
     rows: Rows
-    """The models sent along, (models, parameters); none for a sketch in a fixed encoding."""
+    """The models sent along, (models, parameters); sketch: the encoder's weights, none if every client has it."""
     encoder: str = ""
-    """sketch, moments: how examples become points."""
+    """sketch, moments: how examples become points; train: it is an encoder of this kind that is trained."""
     points: int = 0
     """sketch: how many points are wanted at the most."""
     features: int = 0
@@ -44,6 +44,8 @@ class Ask:
     """moments: so many standard errors of noise are added to every mean."""
     token: int = 0
     """changed: what the client last said of its data."""
+    epochs: int = 0
+    """sketch: of fine-tuning the encoder first."""
 
     def plain(self) -> dict[str, object]:
         """Everything but the round and the models, as JSON can hold it."""
@@ -142,6 +144,10 @@ class Sketches:
     """(points, features) of each client."""
     counts: Mapping[ClientId, NDArray[np.int64]]
     """How many examples each point stands for."""
+    tokens: Mapping[ClientId, int]
+    """As in Described."""
+    sent: int = 0
+    """Weights that went to each client that was asked."""
     refused: tuple[Refusal, ...] = ()
 
 
@@ -179,8 +185,11 @@ class Fleet(Protocol):
         """Each client trains the model it is assigned; its own model comes back."""
         ...
 
-    def train_mean(self, starts: Assignment, now: Round) -> Means:
-        """Each client trains the model it is assigned; a mean for each model comes back."""
+    def train_mean(self, starts: Assignment, now: Round, encoder: str = "") -> Means:
+        """Each client trains the model it is assigned; a mean for each model comes back.
+
+        With the name of an encoder the models are weights of that, and are trained to give examples back.
+        """
         ...
 
     def losses(self, clients: Sequence[ClientId], rows: Rows, now: Round) -> Losses:
@@ -191,8 +200,23 @@ class Fleet(Protocol):
         """Every client tests the model it is assigned on its own test part."""
         ...
 
-    def sketch(self, clients: Sequence[ClientId], encoder: str, points: int, now: Round) -> Sketches:
-        """Each client encodes its training data and reduces them to at most so many points."""
+    def weights(self, encoder: str) -> Row:
+        """All weights of this encoder as the server has them; none if every client has it. Nothing is sent for this."""
+        ...
+
+    def sketch(
+        self,
+        clients: Sequence[ClientId],
+        encoder: str,
+        points: int,
+        now: Round,
+        weights: Row | None = None,
+        epochs: int = 0,
+    ) -> Sketches:
+        """Each client encodes its training data and reduces them to at most so many points.
+
+        It is sent the weights (those of the encoder, if no others are given), and fine-tunes them first if asked to.
+        """
         ...
 
     def moments(self, clients: Sequence[ClientId], encoder: str, fewest: int, noise: float, now: Round) -> Described:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fedclade.fleet.gate import Arrival, Gate
 from fedclade.fleet.protocol import Ask, Described, Flags, Losses, Means, Reply, Scores, Sketches, Updates, Verb
-from fedclade.nouns import Assignment, ClientId, InputError, Moments, Round, Row, Rows
+from fedclade.nouns import Assignment, ClientId, Encoding, InputError, Moments, Round, Row, Rows
 
 NOTHING: Rows = np.zeros((0, 0), np.float32)
 EMPTY: Mapping[str, Any] = MappingProxyType({})
@@ -27,8 +27,8 @@ class Post:
 
     parameters: int
     """Numbers in a model."""
-    width: Callable[[str], int]
-    """Numbers in an example after this encoder."""
+    opened: Callable[[str], Encoding]
+    """The encoder of this name, or in this file."""
     classes: int
     """How many labels there are."""
     trained: Callable[[], Mapping[ClientId, int]]
@@ -54,13 +54,14 @@ def train(post: Post, starts: Assignment, now: Round) -> Updates:
     )
 
 
-def train_mean(post: Post, starts: Assignment, now: Round) -> Means:
+def train_mean(post: Post, starts: Assignment, now: Round, encoder: str = "") -> Means:
     """A mean for each model: one sum each, whatever the number of clients; double precision, in request order."""
     sums = np.zeros(starts.rows.shape, np.float64)
     examples = np.zeros(len(starts.rows), np.int64)
     heard: list[ClientId] = []
     loss = 0.0
-    gate, replies = replies_to(post, "train", models_of(starts), now)
+    told = {"encoder": tunable(post.opened(encoder), encoder).kind} if encoder else EMPTY
+    gate, replies = replies_to(post, "train", models_of(starts), now, told)
     for reply in replies:
         home = starts.home[reply.client]
         add_weighted(sums[home], np.asarray(reply.arrays["row"], np.float32), reply.examples)
@@ -105,21 +106,34 @@ def evaluate(post: Post, models: Assignment, now: Round) -> Scores:
     )
 
 
-def sketch(post: Post, clients: Sequence[ClientId], encoder: str, points: int, now: Round) -> Sketches:
-    """A few points of each client's encoded data."""
-    told = {"encoder": encoder, "points": points, "features": post.width(encoder)}
-    gate, replies = replies_to(post, "sketch", ((client, NOTHING) for client in clients), now, told)
+def sketch(
+    post: Post,
+    clients: Sequence[ClientId],
+    encoder: str,
+    points: int,
+    now: Round,
+    weights: Row | None = None,
+    epochs: int = 0,
+) -> Sketches:
+    """A few points of each client's encoded data. Only who fine-tunes is sent what does not encode."""
+    found = tunable(post.opened(encoder), encoder) if epochs else post.opened(encoder)
+    sent = found.weights if weights is None else weights
+    rows = (sent if epochs else sent[: found.part])[None] if len(sent) else NOTHING
+    told = {"encoder": found.kind, "points": points, "features": found.width, "epochs": epochs}
+    gate, replies = replies_to(post, "sketch", ((client, rows) for client in clients), now, told)
     heard = list(replies)
     return Sketches(
         points={reply.client: np.asarray(reply.arrays["points"], np.float32) for reply in heard},
         counts={reply.client: np.asarray(reply.arrays["counts"], np.int64) for reply in heard},
+        tokens={reply.client: int(reply.arrays["token"]) for reply in heard},
+        sent=rows.size,
         refused=gate.refused,
     )
 
 
 def moments(post: Post, clients: Sequence[ClientId], encoder: str, fewest: int, noise: float, now: Round) -> Described:
     """The class moments of each client's data."""
-    width = post.width(encoder)
+    width = unweighed(post.opened(encoder), encoder).width
     told = {"encoder": encoder, "features": width, "classes": post.classes, "fewest": fewest, "noise": noise}
     gate, replies = replies_to(post, "moments", ((client, NOTHING) for client in clients), now, told)
     heard = [reply for reply in replies if reply.arrays["counts"].any()]
@@ -137,6 +151,22 @@ def changed(post: Post, tokens: Mapping[ClientId, int], now: Round) -> Flags:
     each = {client: {"token": token} for client, token in tokens.items()}
     gate, replies = replies_to(post, "changed", ((client, NOTHING) for client in tokens), now, each=each)
     return Flags({reply.client: bool(reply.arrays["changed"]) for reply in replies}, gate.refused)
+
+
+def tunable(found: Encoding, name: str) -> Encoding:
+    """An encoder that clients can train further, or an error."""
+    if not found.can_be_tuned:
+        raise InputError(
+            f"encoder {name} cannot be fine-tuned", where="sketch", got=f"kind {found.kind}", need="an autoencoder"
+        )
+    return found
+
+
+def unweighed(found: Encoding, name: str) -> Encoding:
+    """An encoder that every client has, or an error."""
+    if len(found.weights):
+        raise InputError(f"encoder {name} has weights", where="moments", need="one that every client has")
+    return found
 
 
 def models_of(models: Assignment) -> Iterator[tuple[ClientId, Rows]]:

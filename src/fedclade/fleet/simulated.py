@@ -23,8 +23,8 @@ from fedclade.fleet.protocol import (
 from fedclade.fleet.workers import Workers
 from fedclade.local import Asked, Client, is_built, path_for
 from fedclade.nets import Net
-from fedclade.nets.encoders import width_of
-from fedclade.nouns import Assignment, ClientId, InputError, Round, Rows
+from fedclade.nets.shelf import opened
+from fedclade.nouns import Assignment, ClientId, InputError, Round, Row, Rows
 
 __all__ = ["SimulatedFleet", "is_built", "path_for", "undisturbed"]
 
@@ -74,7 +74,7 @@ class SimulatedFleet:
         )
         self._post = server.Post(
             parameters=net.size,
-            width=partial(width_of, shape=known.shape),
+            opened=partial(opened, shape=known.shape),
             classes=known.classes,
             trained=lambda: self._enrolled,
             tested=lambda: self._tested,
@@ -118,8 +118,8 @@ class SimulatedFleet:
     def train(self, starts: Assignment, now: Round) -> Updates:
         return server.train(self._post, starts, now)
 
-    def train_mean(self, starts: Assignment, now: Round) -> Means:
-        return server.train_mean(self._post, starts, now)
+    def train_mean(self, starts: Assignment, now: Round, encoder: str = "") -> Means:
+        return server.train_mean(self._post, starts, now, encoder)
 
     def losses(self, clients: Sequence[ClientId], rows: Rows, now: Round) -> Losses:
         return server.losses(self._post, clients, rows, now)
@@ -127,8 +127,19 @@ class SimulatedFleet:
     def evaluate(self, models: Assignment, now: Round) -> Scores:
         return server.evaluate(self._post, models, now)
 
-    def sketch(self, clients: Sequence[ClientId], encoder: str, points: int, now: Round) -> Sketches:
-        return server.sketch(self._post, clients, encoder, points, now)
+    def weights(self, encoder: str) -> Row:
+        return self._post.opened(encoder).weights
+
+    def sketch(
+        self,
+        clients: Sequence[ClientId],
+        encoder: str,
+        points: int,
+        now: Round,
+        weights: Row | None = None,
+        epochs: int = 0,
+    ) -> Sketches:
+        return server.sketch(self._post, clients, encoder, points, now, weights, epochs)
 
     def moments(self, clients: Sequence[ClientId], encoder: str, fewest: int, noise: float, now: Round) -> Described:
         return server.moments(self._post, clients, encoder, fewest, noise, now)

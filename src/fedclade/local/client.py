@@ -12,7 +12,9 @@ from fedclade.local.general import Asked, PathName, Training
 from fedclade.local.moments import blurred, moments, secret_of, token_of
 from fedclade.local.plan import plan
 from fedclade.local.sketch import sketch
+from fedclade.local.tuning import tuned
 from fedclade.nets import Net
+from fedclade.nets.encoders import NO_WEIGHTS
 from fedclade.nouns import Round, Row
 
 
@@ -36,7 +38,7 @@ class Client:
 
     def answers(self, asked: Sequence[tuple[Ask, ClientData]]) -> list[Reply]:
         """The replies of several clients: the same as one by one, but trained at once where that is faster."""
-        if self._path.together == 1 or any(ask.verb != "train" for ask, _ in asked):
+        if self._path.together == 1 or any(ask.verb != "train" or ask.encoder for ask, _ in asked):
             return [self.answer(ask, data) for ask, data in asked]
         found = self._path.train_all([Training(ask.rows[0], data.train, ask.now, ask.client) for ask, data in asked])
         return [trained(ask, data, *each) for (ask, data), each in zip(asked, found, strict=True)]
@@ -53,6 +55,9 @@ class Client:
             self._path.train(self._net.first(0), alike, Round(0, 0), "nobody")
 
     def _train(self, ask: Ask, data: ClientData) -> Reply:
+        if ask.encoder:
+            epochs = ask.now.local.epochs
+            return trained(ask, data, *tuned(ask.encoder, ask.rows[0], data.train, epochs, ask.now, ask.client))
         return trained(ask, data, *self._path.train(ask.rows[0], data.train, ask.now, ask.client))
 
     def _losses(self, ask: Ask, data: ClientData) -> Reply:
@@ -65,8 +70,13 @@ class Client:
         return Reply("evaluate", ask.client, ask.now.number, len(data.test), arrays)
 
     def _sketch(self, ask: Ask, data: ClientData) -> Reply:
-        points, counts = sketch(data.train, ask.encoder, ask.points, ask.now, ask.client)
-        return Reply("sketch", ask.client, ask.now.number, len(data.train), {"points": points, "counts": counts})
+        weights = ask.rows[0] if len(ask.rows) else NO_WEIGHTS
+        if ask.epochs:
+            weights, _ = tuned(ask.encoder, weights, data.train, ask.epochs, ask.now, ask.client)
+        points, counts = sketch(data.train, ask.encoder, ask.points, ask.now, ask.client, weights)
+        token = np.array(token_of(data.train, ask.now, ask.client), np.int64)
+        arrays: dict[str, NDArray[np.generic]] = {"points": points, "counts": counts, "token": token}
+        return Reply("sketch", ask.client, ask.now.number, len(data.train), arrays)
 
     def _moments(self, ask: Ask, data: ClientData) -> Reply:
         fewest = max(ask.fewest, 2) if ask.noise else ask.fewest  # noise is as large as examples differ: one does not

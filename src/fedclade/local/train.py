@@ -3,7 +3,7 @@
 from contextlib import AbstractContextManager
 
 import torch
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import cross_entropy, mse_loss
 
 from fedclade.data import Part
 from fedclade.local.workbench import Workbench
@@ -28,7 +28,9 @@ def train(bench: Workbench, start: Row, part: Part, now: Round, client: ClientId
             shuffled = torch.from_numpy(order.permutation(len(part)))
             for chosen in torch.split(shuffled, how.batch):
                 gradient.zero_()
-                loss = cross_entropy(bench.module(inputs[chosen]), labels[chosen])
+                some = inputs[chosen]
+                given = bench.module(some)
+                loss = cross_entropy(given, labels[chosen]) if bench.net.aim == "labels" else mse_loss(given, some)
                 loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
                 total += loss.item() * len(chosen)
                 with torch.no_grad():

@@ -11,19 +11,22 @@ from dataclasses import replace
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
+from pydantic_core import ArgsKwargs
 
-from fedclade.fleet.protocol import Described, Fleet
+from fedclade.fleet.protocol import Fleet
 from fedclade.methods.mixing import Absent, mixed
+from fedclade.methods.presets import Preset, with_preset
 from fedclade.methods.protocol import Fact, Facts, First
+from fedclade.methods.signature import Looks, Tuning, signature_of
 from fedclade.methods.taskonomy import ALL, Taskonomy
 from fedclade.methods.watching import astray, watched_mean
-from fedclade.nouns import Assignment, ClientId, Moments, Round, Rows, settings
-from fedclade.relate.discovery import Found, discover
+from fedclade.nouns import Assignment, ClientId, Round, Rows, settings
+from fedclade.relate.discovery import Found
 from fedclade.relate.figures import figures
 from fedclade.relate.graph import automatic_reach, full_graph
+from fedclade.relate.points import CutRule, Distance
 
-ENCODER = "public"
 PAUSE = 10  # rounds between two flags of a client, and between two clusterings: flags can lie
 
 
@@ -31,20 +34,42 @@ PAUSE = 10  # rounds between two flags of a client, and between two clusterings:
 class FLT:
     """Finds related clients once, from sketches of their data, and trains a model for each group of them."""
 
+    preset: Preset = "none"
+    """FLT as the paper prints it or as its code was published: sets other settings, see `presets`."""
     case: Literal["groups", "graph"] = "groups"
     """A model for each group (case II), or for each client from its own relatives (case I)."""
     soft: bool = False
     """Case I: relatedness falls with distance instead of being 0 or 1."""
     gamma: Annotated[float, Field(ge=0)] = 0.0
-    """Case I: clients nearer than this are related; 0: found from the groups."""
-    gate: Annotated[float, Field(ge=0, le=1)] = 0.55
-    """How far groups must stand apart to be groups; below it the answer is one group."""
+    """Clients nearer than this are related (case I, and cuts `ward` and `components`); 0: found from the groups."""
+    gate: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """How far groups must stand apart to be groups; below it the answer is one group. 0: the signature's own."""
     most: Annotated[int, Field(ge=2, le=10_000)] = 50
     """Groups that are looked for at the most."""
+    groups: Annotated[int, Field(ge=0, le=10_000)] = 0
+    """How many groups there are (C); 0: found."""
+    signature: Literal["class-moments", "encoder"] = "class-moments"
+    """What a client tells of its data."""
     fewest: Annotated[int, Field(ge=1)] = 1
-    """A client does not tell of labels with fewer examples."""
+    """Class moments: a client does not tell of labels with fewer examples."""
     noise: Annotated[float, Field(ge=0, le=100)] = 0.0
-    """A client adds so many standard errors of noise to what it tells of each label, and says so; 0: none."""
+    """Class moments: a client adds so many standard errors of noise to what it tells of each label; 0: none."""
+    encoder: str = "fashion-mnist"
+    """Signature `encoder`, as all below: its name, or its file."""
+    points: Annotated[int, Field(ge=1, le=1000)] = 5
+    """What a client sends (k)."""
+    tuning: Tuning = "none"
+    """Who fine-tunes the encoder: nobody, every client for itself, or all together by FedAvg."""
+    tuning_epochs: Annotated[int, Field(ge=1, le=1000)] = 5
+    """Epochs of every client (J), or rounds of one epoch together."""
+    embedding: Literal["none", "umap"] = "none"
+    """Whether the server embeds all points before it compares them."""
+    dimensions: Literal[2, 3] = 2
+    """Of the embedding."""
+    distance: Distance = "nearest"
+    """Between sets of points: mean of nearest both ways, smallest (the paper), or matched (its code)."""
+    cut: CutRule = "average"
+    """How distances become groups: see `fedclade.relate.points`."""
     strangers: Literal["own", "global"] = "own"
     """A newcomer unlike anybody begins a group of its own, or has the model of all."""
     tau: Annotated[int, Field(ge=0)] = 0
@@ -56,13 +81,20 @@ class FLT:
     absent: Absent = "participants"
     """As in FedAvg."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def preset_filled_in(cls, given: ArgsKwargs) -> ArgsKwargs:
+        return ArgsKwargs(given.args, with_preset(given.kwargs or {}))
+
     def find(self, fleet: Fleet, now: Round) -> Found:
         """The one-shot step alone."""
-        return self.found(self.described(fleet, fleet.clients(), now).moments)
+        looking = signature_of(self, now)
+        return looking.found(looking.looks(fleet, fleet.clients(), now, looking.prepared(fleet, now)).told)
 
     def start(self, fleet: Fleet, first: First, now: Round) -> Taskonomy:
-        nobody = Taskonomy(Assignment.of_one(first(0), fleet.clients()), {}, {}, {})
-        return self.clustered(nobody, self.described(fleet, fleet.clients(), now), now)
+        encoder = signature_of(self, now).prepared(fleet, now)
+        nobody = Taskonomy(Assignment.of_one(first(0), fleet.clients()), {}, {}, {}, encoder=encoder)
+        return self.clustered(nobody, self.looks(nobody, fleet, fleet.clients(), now), now)
 
     def round(self, state: Taskonomy, fleet: Fleet, now: Round) -> tuple[Taskonomy, Facts]:
         chosen = now.sample(fleet.clients())
@@ -82,36 +114,31 @@ class FLT:
         joined = replace(state, models=state.models.joined(dict.fromkeys(newcomers, ALL)))
         return self.settled(joined.with_overall(), newcomers, fleet, now)
 
-    def described(self, fleet: Fleet, clients: Sequence[ClientId], now: Round) -> Described:
+    def looks(self, state: Taskonomy, fleet: Fleet, clients: Sequence[ClientId], now: Round) -> Looks:
         """What these clients' data look like, of those who answer."""
-        return fleet.moments(clients, ENCODER, self.fewest, self.noise, now)
+        return signature_of(self, now).looks(fleet, clients, now, state.encoder)
 
-    def found(self, moments: Moments) -> Found:
-        """Algorithm 2, on the server."""
-        return discover(moments, gate=self.gate, most=self.most)
-
-    def clustered(self, state: Taskonomy, described: Described, now: Round) -> Taskonomy:
-        """Groups, and for case I the graph, from what was described now."""
-        if not described.moments.clients:
+    def clustered(self, state: Taskonomy, looks: Looks, now: Round) -> Taskonomy:
+        """Groups, and for case I the graph, from what clients look like now."""
+        if not looks.told.clients:
             return state
-        found = self.found(described.moments)
+        found = signature_of(self, now).found(looks.told)
         graph = None
         if self.case == "graph":
             reach = self.gamma**2 or automatic_reach(found.squared, found.clients, found.partition)
             graph = full_graph(found.clients, found.squared, reach, soft=self.soft)
-        return state.regrouped(found, graph, described.moments, now.number).with_tokens(described.tokens)
+        return state.regrouped(found, graph, looks.told, now.number).with_tokens(looks.tokens)
 
     def settled(self, state: Taskonomy, whom: Sequence[ClientId], fleet: Fleet, now: Round) -> Taskonomy:
         """These clients where they belong, one after the other; who does not answer waits."""
         if not whom:
             return state
-        described = self.described(fleet, whom, now)
+        looks = self.looks(state, fleet, whom, now)
         if state.atlas is None:
-            return self.clustered(state, described, now)
-        for client in described.moments.clients:
-            own = described.moments.of([client])
-            state = state.with_client(own, strangers_begin_groups=self.strangers == "own")
-        return state.with_tokens(described.tokens)
+            return self.clustered(state, looks, now)
+        for client in looks.told.clients:
+            state = state.with_client(looks.told.of([client]), strangers_begin_groups=self.strangers == "own")
+        return state.with_tokens(looks.tokens)
 
     def trained(
         self, state: Taskonomy, active: Sequence[ClientId], fleet: Fleet, now: Round
@@ -144,14 +171,14 @@ class FLT:
         flags = fleet.changed(quiet, now).raised if self.flags else {}
         raised = [client for client in quiet if flags.get(client) or client in strays]
         suspects = fleet.clients() if due else raised
-        looked = self.described(fleet, suspects, now) if suspects else None
+        looked = self.looks(state, fleet, suspects, now) if suspects else None
         if looked is not None:
-            state = state.looked_at(looked.moments).with_tokens(looked.tokens)
+            state = state.looked_at(looked.told).with_tokens(looked.tokens)
         state = replace(state, raised={**state.raised, **dict.fromkeys(raised, now.number)})
         again = len(state.moved) >= max(self.flags, 1) and now.number - state.clustered >= PAUSE
         facts: dict[str, Fact] = {"flags": sum(flags.values()), "looked": len(raised), "moved": list(state.moved)}
         facts["clustered_again"] = again
         if again:
-            whole = looked if due and looked is not None else self.described(fleet, fleet.clients(), now)
+            whole = looked if due and looked is not None else self.looks(state, fleet, fleet.clients(), now)
             state = self.clustered(state, whole, now)
         return state, facts

@@ -1,16 +1,17 @@
 """What FLT remembers: the models, who belongs where, and what groups look like. It never asks a client."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from fedclade.nouns import Assignment, ClientId, Moments
+from fedclade.nouns import Assignment, ClientId, Row
 from fedclade.relate.discovery import Found
 from fedclade.relate.graph import Graph
-from fedclade.relate.places import Atlas, atlas
 from fedclade.relate.rehousing import followers, inherited, overall, usual_row
+from fedclade.relate.signatures import Places, Told, groups_in, nearest_groups, places_of, with_group
 
+NO_WEIGHTS: Row = np.zeros(0, np.float32)
 NOBODY = -1  # the group of a client that is unlike anybody and has the model of all
 ALL = 0  # the row of the model of all: theirs, and that of clients that have not been sketched yet
 
@@ -27,7 +28,7 @@ class Taskonomy:
     """What each client said of its data, to be asked whether they have changed."""
     raised: dict[ClientId, int]
     """The round in which each client last raised a flag."""
-    atlas: Atlas | None = None
+    atlas: Places | None = None
     """None: nobody has been sketched yet."""
     graph: Graph | None = None
     """Case I: who learns from whom."""
@@ -37,12 +38,14 @@ class Taskonomy:
     """The round of the last clustering."""
     news: Found | None = None
     """What was found, until the next round tells of it."""
+    encoder: Row = field(default_factory=NO_WEIGHTS.copy)
+    """The weights of the encoder that clients are sent; none for class moments."""
 
     def active(self, clients: Sequence[ClientId]) -> list[ClientId]:
         """Those who take part in training: who has a group."""
         return [client for client in clients if self.group.get(client, NOBODY) != NOBODY]
 
-    def regrouped(self, found: Found, graph: Graph | None, moments: Moments, number: int) -> "Taskonomy":
+    def regrouped(self, found: Found, graph: Graph | None, told: Told, number: int) -> "Taskonomy":
         """Everybody in the group that was found now; who was not sketched goes with most of its old group."""
         members = found.partition.members
         group = {**followers(self.group, found.partition.labels), **found.partition.labels}
@@ -53,7 +56,7 @@ class Taskonomy:
             self,
             group=group,
             graph=graph,
-            atlas=atlas(found.kind, moments, members),
+            atlas=places_of(found.kind, told, members),
             moved=(),
             clustered=number,
             news=found,
@@ -65,13 +68,13 @@ class Taskonomy:
         known = self.group if self.graph is None else self.graph.home
         return {client: known.get(client, NOBODY) + 1 for client in self.models.home}
 
-    def with_client(self, own: Moments, *, strangers_begin_groups: bool) -> "Taskonomy":
+    def with_client(self, own: Told, *, strangers_begin_groups: bool) -> "Taskonomy":
         """One client more where it belongs: in the nearest group, in one of its own, or with the model of all."""
         assert self.atlas is not None
         (client,) = own.clients
-        state, near = self, self.atlas.nearest(own)[client]
+        state, near = self, nearest_groups(self.atlas, own)[client]
         if near is None and strangers_begin_groups:
-            near, state = len(self.atlas.reach), replace(state, atlas=self.atlas.joined(own))
+            near, state = groups_in(self.atlas), replace(state, atlas=with_group(self.atlas, own))
         like = [other for other, group in self.group.items() if group == near]
         state = replace(state, group={**self.group, client: NOBODY if near is None else near})
         if state.graph is not None and near is not None:
@@ -79,10 +82,11 @@ class Taskonomy:
         before = self.models.joined({client: usual_row(self.models, like)})
         return replace(state, models=inherited(before, replace(state, models=before).rows()))
 
-    def looked_at(self, moments: Moments) -> "Taskonomy":
+    def looked_at(self, told: Told) -> "Taskonomy":
         """After a new look at these clients: who of them no longer fits its group."""
         assert self.atlas is not None
-        near = {client: NOBODY if group is None else group for client, group in self.atlas.nearest(moments).items()}
+        groups = nearest_groups(self.atlas, told)
+        near = {client: NOBODY if group is None else group for client, group in groups.items()}
         moved = {client for client, group in near.items() if group != self.group.get(client, group)}
         return replace(self, moved=tuple(sorted(set(self.moved) - set(near) | moved)))
 

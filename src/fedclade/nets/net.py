@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 import torch
@@ -40,6 +41,8 @@ class Net:
     make: Make
     own: bool = True
     """Whether it is the user's own, of which nothing is known."""
+    aim: Literal["labels", "inputs"] = "labels"
+    """What it learns: a label for each input (cross-entropy), or to give the inputs back (mean squared error)."""
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:

@@ -5,6 +5,7 @@ from fedclade.nouns.clients import ClientId, checked_ids
 from fedclade.nouns.errors import Damaged, FedcladeError, InputError, Stopped
 from fedclade.nouns.groups import Groups
 from fedclade.nouns.moments import Moments
+from fedclade.nouns.points import Encoding, Points
 from fedclade.nouns.rounds import LocalTraining, Round, generator
 from fedclade.nouns.settings import settings
 
@@ -12,11 +13,13 @@ __all__ = [
     "Assignment",
     "ClientId",
     "Damaged",
+    "Encoding",
     "FedcladeError",
     "Groups",
     "InputError",
     "LocalTraining",
     "Moments",
+    "Points",
     "Round",
     "Row",
     "Rows",

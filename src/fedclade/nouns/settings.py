@@ -95,6 +95,8 @@ def unknown(what: str, where: str, name: str, known: Iterable[str]) -> InputErro
 def explained(wrong: ValidationError, cls: type, where: str) -> InputError:
     """The first thing that pydantic found wrong, in our words."""
     first = wrong.errors(include_url=False)[0]
+    if isinstance(ours := first.get("ctx", {}).get("error"), InputError):  # a check of the class itself
+        return ours
     name = str(first["loc"][0]) if first["loc"] else ""
     if first["type"] in ("unexpected_keyword_argument", "dataclass_exact_type"):
         return unknown(f"{where}.{name}", where, name, names_of(cls))

@@ -38,15 +38,16 @@ class Cut:
     """The clients in the order of the tree's leaves."""
 
 
-def best_cut(apart: Apart, most: int = MOST) -> Cut:
-    """The cut with the best silhouette of 2 to so many groups."""
+def best_cut(apart: Apart, most: int = MOST, groups: int = 0, tree: NDArray[np.float64] | None = None) -> Cut:
+    """The cut with the best silhouette of 2 to so many groups, or into `groups`; of average linkage or another tree."""
     from scipy.cluster.hierarchy import leaves_list
 
     clients = apart.clients
-    if len(clients) < 3:
+    if len(clients) < 3 or groups == 1:
         return Cut(apart.kind, Groups((clients,)), 0.0, {}, np.zeros((0, 4)), clients)
-    tree = average_linkage(apart)
-    finest = nested_cuts(tree, min(most, len(clients) - 1))
+    tree = average_linkage(apart) if tree is None else tree
+    finest = nested_cuts(tree, min(groups or most, len(clients) - 1))
+    finest = finest[-1:] if groups else finest
     table = GroupTable.of(apart, finest[-1])
     scores: dict[int, float] = {}
     best, best_score = finest[0], -2.0
@@ -58,9 +59,9 @@ def best_cut(apart: Apart, most: int = MOST) -> Cut:
         if score > best_score + 1e-12:
             best, best_score = labels, score
     gate = gate_of(table.merged(best).silhouettes(best), best)
-    groups = Groups.from_labels(dict(zip(clients, best.tolist(), strict=True)))
+    parted = Groups.from_labels(dict(zip(clients, best.tolist(), strict=True)))
     order = tuple(clients[leaf] for leaf in leaves_list(tree))
-    return Cut(apart.kind, groups, gate, scores, tree, order)
+    return Cut(apart.kind, parted, gate, scores, tree, order)
 
 
 def average_linkage(apart: Apart) -> NDArray[np.float64]:

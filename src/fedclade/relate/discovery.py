@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fedclade.nouns import ClientId, Groups, InputError, Moments, generator
+from fedclade.nouns import ClientId, Groups, InputError, Moments, Points, generator
 from fedclade.relate.cut import MOST, NOISE, Cut, best_cut
 from fedclade.relate.moments import Apart, conditional, joint
 from fedclade.relate.places import atlas
@@ -43,6 +43,8 @@ class Found:
     """scipy's linkage of these clients."""
     order: tuple[ClientId, ...]
     """The clients in the order of the tree's leaves."""
+    sketches: Points | None = None
+    """The points behind the distances, where they were embedded or as they were sent; None for class moments."""
 
     @property
     def groups(self) -> tuple[tuple[ClientId, ...], ...]:
@@ -72,22 +74,27 @@ class Found:
         return f"Found({self.count} groups of {sizes} clients, {len(self.outliers)} outliers, {self.confidence:.2f})"
 
 
-def discover(moments: Moments, *, gate: float = GATE, most: int = MOST, landmarks: int = LANDMARKS) -> Found:
-    """The groups of these clients. Of more than `landmarks`, so many are compared, and the rest is placed."""
+def discover(
+    moments: Moments, *, gate: float = GATE, most: int = MOST, groups: int = 0, landmarks: int = LANDMARKS
+) -> Found:
+    """The groups of these clients; so many of them, if `groups` says how many there are.
+
+    Of more clients than `landmarks`, so many are compared, and the rest is placed.
+    """
     if not moments.clients:
         raise InputError("there is nobody to compare", need="the moments of at least one client")
     if len(moments.clients) > landmarks:
-        return by_landmarks(moments, gate, most, landmarks)
+        return by_landmarks(moments, gate, most, landmarks, groups)
     ordered = moments.of(sorted(moments.clients))
     apart = [joint(ordered), conditional(ordered)]
-    cuts = [best_cut(each, most) for each in apart]
+    cuts = [best_cut(each, most, groups) for each in apart]
     best = max(range(len(cuts)), key=lambda number: cuts[number].gate)
-    passed = cuts[best].gate >= gate
-    partition = cuts[best].groups if passed else without_strays(apart[best])
+    passed = cuts[best].gate >= gate or groups > 1
+    partition = cuts[best].groups if passed or groups else without_strays(apart[best])
     return found(partition, apart[best], cuts[best], {cut.kind: cut.gate for cut in cuts}, passed)
 
 
-def by_landmarks(moments: Moments, gate: float, most: int, landmarks: int) -> Found:
+def by_landmarks(moments: Moments, gate: float, most: int, landmarks: int, groups: int = 0) -> Found:
     """The groups of some clients, drawn by their number alone, and everybody else with the nearest of them.
 
     Who is unlike all groups is an outlier. The figures are those of the clients that were compared.
@@ -95,7 +102,7 @@ def by_landmarks(moments: Moments, gate: float, most: int, landmarks: int) -> Fo
     ordered = sorted(moments.clients)
     drawn = generator(len(ordered), "landmarks").choice(len(ordered), landmarks, replace=False)
     chosen = [ordered[number] for number in np.sort(drawn)]
-    among = discover(moments.of(chosen), gate=gate, most=most, landmarks=landmarks)
+    among = discover(moments.of(chosen), gate=gate, most=most, groups=groups, landmarks=landmarks)
     members = among.partition.members
     places = atlas(among.kind, moments.of(chosen), members)
     labels = dict(among.partition.labels)

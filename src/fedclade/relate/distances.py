@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fedclade.nouns import ClientId, InputError, Rows
+from fedclade.nouns import ClientId, InputError, Points, Rows
 
 FEW = 8  # features up to which differences are taken one by one: a product would lose digits of small distances
 ROOM = 2**18  # numbers that are worked on at once: 1 MB, which stays in a near cache
@@ -66,6 +66,62 @@ def smallest(points: Mapping[ClientId, NDArray[np.float32]]) -> Matrix:
                 np.minimum(piece, squares(mine, theirs), out=piece)
     np.fill_diagonal(values, 0)
     return Matrix(ids, symmetric(np.sqrt(values, out=values)))
+
+
+def nearest(points: Points) -> NDArray[np.float32]:
+    """(clients, clients): how far a point of the one is from the nearest of the other, in the mean, both ways.
+
+    One point that two clients share, or a client that has points everywhere, brings nobody together.
+    """
+    one_way = towards(points, points)
+    np.fill_diagonal(one_way, 0)
+    return np.asarray((one_way + one_way.T) / 2, np.float32)
+
+
+def nearest_between(some: Points, others: Points) -> NDArray[np.float32]:
+    """(some, others): the same between clients and others."""
+    return np.asarray((towards(some, others) + towards(others, some).T) / 2, np.float32)
+
+
+def towards(some: Points, others: Points) -> NDArray[np.float32]:
+    """(some, others): the mean over a client's points of the distance to the nearest point of the other."""
+    found = np.zeros((len(some.clients), len(others.clients)), np.float32)
+    if not found.size:
+        return found
+    middle = others.places.mean(axis=(0, 1), dtype=np.float64).astype(np.float32)
+    mine, theirs = (np.ascontiguousarray((each.places - middle).transpose(1, 0, 2)) for each in (some, others))
+    squares = differences if mine.shape[2] <= FEW else by_product
+    step = max(1, ROOM // len(others.clients))
+    for start in range(0, len(found), step):
+        for layer, weights in zip(mine, some.weights.T, strict=True):
+            near = squares(layer[start : start + step], theirs[0])
+            for other in theirs[1:]:
+                np.minimum(near, squares(layer[start : start + step], other), out=near)
+            found[start : start + step] += weights[start : start + step, None] * np.sqrt(near, out=near)
+    return found
+
+
+def assigned(points: Points) -> NDArray[np.float32]:
+    """(clients, clients): points matched one to one so that the sum of squares is least; its root over their number.
+
+    So measures FLT's published code. Of two clients the one with fewer points says how many are matched.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    count = len(points.clients)
+    found = np.zeros((count, count), np.float32)
+    own = [places[counts > 0].astype(np.float64) for places, counts in zip(points.places, points.counts, strict=True)]
+    for one in range(count):
+        for other in range(one + 1, count):
+            squares = np.square(own[one][:, None] - own[other][None]).sum(axis=2)
+            least = squares[linear_sum_assignment(squares)]
+            found[one, other] = np.sqrt(least.sum()) / len(least)
+    return found + found.T
+
+
+def least(points: Points) -> NDArray[np.float32]:
+    """(clients, clients): the smallest distance between two of their points (the paper)."""
+    return smallest(dict(zip(points.clients, points.places, strict=True))).values
 
 
 def adjacency(

@@ -5,14 +5,16 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from fedclade.nouns import Points
 from fedclade.relate.discovery import Found
 
 Plain: TypeAlias = bool | int | float | str | list["Plain"] | dict[str, "Plain"] | None
+SHOWN = 3  # dimensions of a point that can be shown as it is
 MOST_SHOWN = 200  # clients: a matrix of more is no figure, and would fill the log
 
 
 def figures(found: Found, weights: NDArray[np.float32] | None = None) -> dict[str, Plain]:
-    """Groups, gates, silhouettes; for up to 200 clients also distances, adjacency, embedding and tree.
+    """Groups, gates, silhouettes; for up to 200 clients also distances, adjacency, embedding, sketches and tree.
 
     `weights`: who is related to whom, (clients, clients), where that is not the groups.
     """
@@ -38,7 +40,25 @@ def figures(found: Found, weights: NDArray[np.float32] | None = None) -> dict[st
             "adjacency": rounded(together if weights is None else weights),
             "embedding": rounded(embedded(found.squared)),
         }
+        if found.sketches is not None:
+            told["sketches"] = sketched(found.sketches)
     return told
+
+
+def sketched(points: Points) -> list[Plain]:
+    """Each client's points in two dimensions (or three of UMAP's), in the order of `clients`; fillers left out.
+
+    Points that were not embedded are shown by their first two principal components.
+    """
+    there = points.counts > 0
+    real = points.places[there].astype(np.float64)
+    if real.shape[1] > SHOWN:
+        real = real - real.mean(axis=0)
+        _, vectors = np.linalg.eigh(real.T @ real)
+        first = vectors[:, :-3:-1]
+        real = real @ (first * np.sign(first[np.abs(first).argmax(axis=0), np.arange(first.shape[1])]))
+    ends = np.cumsum(there.sum(axis=1))[:-1]
+    return [rounded(own) for own in np.split(real, ends)]
 
 
 def embedded(squared: NDArray[np.float32], dimensions: int = 2) -> NDArray[np.float64]:

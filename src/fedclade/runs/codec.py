@@ -57,7 +57,7 @@ def _unpacked(kind: Any, tree: Any, arrays: Arrays) -> object:
     if origin in (types.UnionType, typing.Union):
         if tree is None and type(None) in inner:
             return None
-        (only,) = (each for each in inner if each is not type(None))
+        (only,) = (each for each in inner if each is not type(None) and fits(each, tree))
         return _unpacked(only, tree, arrays)
     if origin is np.ndarray:
         return arrays[tree]
@@ -73,3 +73,10 @@ def _unpacked(kind: Any, tree: Any, arrays: Arrays) -> object:
     if origin is typing.Literal or kind in (bool, int, float, str, type(None)):
         return float(tree) if kind is float else tree
     raise Damaged(f"a state cannot hold {kind}", where="its class")
+
+
+def fits(kind: Any, tree: Any) -> bool:
+    """Whether the tree may be of this class: of several dataclasses only one has its fields."""
+    return not dataclasses.is_dataclass(kind) or (
+        isinstance(tree, dict) and set(tree) == {field.name for field in dataclasses.fields(kind)}
+    )

@@ -19,7 +19,7 @@ PACKAGES = (
     "typer",
     "rich",
 )
-EXTRAS = {"flower": "flwr", "privacy": "opacus", "track": "mlflow-skinny"}
+EXTRAS = {"flower": "flwr", "umap": "umap-learn", "privacy": "opacus", "track": "mlflow-skinny"}
 
 
 def environment() -> dict[str, object]:

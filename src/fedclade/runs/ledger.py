@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fedclade.fleet.protocol import Described, Flags, Fleet, Losses, Means, Refusal, Scores, Sketches, Updates
-from fedclade.nouns import Assignment, ClientId, Round, Rows
+from fedclade.nouns import Assignment, ClientId, Round, Row, Rows
 
 NUMBER = 8  # bytes of a count or a loss
 PARAMETER = 4  # bytes
@@ -65,9 +65,9 @@ class Counted:
         self._book_training("train", starts, updates.clients, updates.refused)
         return updates
 
-    def train_mean(self, starts: Assignment, now: Round) -> Means:
-        means = self._fleet.train_mean(starts, now)
-        self._book_training("train_mean", starts, means.heard, means.refused)
+    def train_mean(self, starts: Assignment, now: Round, encoder: str = "") -> Means:
+        means = self._fleet.train_mean(starts, now, encoder)
+        self._book_training("tune" if encoder else "train_mean", starts, means.heard, means.refused)
         return means
 
     def losses(self, clients: Sequence[ClientId], rows: Rows, now: Round) -> Losses:
@@ -83,10 +83,21 @@ class Counted:
         self._ledger.book("evaluate", models.clients, scores.clients, down, up, scores.refused)
         return scores
 
-    def sketch(self, clients: Sequence[ClientId], encoder: str, points: int, now: Round) -> Sketches:
-        sketches = self._fleet.sketch(clients, encoder, points, now)
-        up = {client: found.size * PARAMETER + (len(found) + 1) * NUMBER for client, found in sketches.points.items()}
-        self._ledger.book("sketch", clients, tuple(sketches.points), 0, up, sketches.refused)
+    def weights(self, encoder: str) -> Row:
+        return self._fleet.weights(encoder)
+
+    def sketch(
+        self,
+        clients: Sequence[ClientId],
+        encoder: str,
+        points: int,
+        now: Round,
+        weights: Row | None = None,
+        epochs: int = 0,
+    ) -> Sketches:
+        sketches = self._fleet.sketch(clients, encoder, points, now, weights, epochs)
+        up = {client: found.size * PARAMETER + (len(found) + 2) * NUMBER for client, found in sketches.points.items()}
+        self._ledger.book("sketch", clients, tuple(up), sketches.sent * PARAMETER, up, sketches.refused)
         return sketches
 
     def moments(self, clients: Sequence[ClientId], encoder: str, fewest: int, noise: float, now: Round) -> Described:

@@ -27,8 +27,8 @@ from fedclade.fleet.protocol import (
     Updates,
 )
 from fedclade.fleet.site import Task, Trip
-from fedclade.nets.encoders import width_of
-from fedclade.nouns import Assignment, ClientId, FedcladeError, Round, Rows, Stopped, checked_ids
+from fedclade.nets.shelf import opened
+from fedclade.nouns import Assignment, ClientId, FedcladeError, Round, Row, Rows, Stopped, checked_ids
 
 log = logging.getLogger("flwr")  # a ServerApp's log, which `flwr run --stream` shows
 AT_ONCE = 16  # messages handed to Flower in one call: it holds all of them in memory
@@ -89,7 +89,7 @@ class FlowerFleet:
         self._turned_away: dict[int, tuple[int, float]] = {}  # node -> how often, and when it may come again
         self._post = server.Post(
             parameters=parameters,
-            width=partial(width_of, shape=task.shape),
+            opened=partial(opened, shape=task.shape),
             classes=task.classes,
             trained=lambda: {client: self._enrolled[node].train for client, node in self._nodes.items()},
             tested=lambda: {client: self._enrolled[node].test for client, node in self._nodes.items()},
@@ -135,8 +135,8 @@ class FlowerFleet:
     def train(self, starts: Assignment, now: Round) -> Updates:
         return server.train(self._post, starts, now)
 
-    def train_mean(self, starts: Assignment, now: Round) -> Means:
-        return server.train_mean(self._post, starts, now)
+    def train_mean(self, starts: Assignment, now: Round, encoder: str = "") -> Means:
+        return server.train_mean(self._post, starts, now, encoder)
 
     def losses(self, clients: Sequence[ClientId], rows: Rows, now: Round) -> Losses:
         return server.losses(self._post, clients, rows, now)
@@ -144,8 +144,19 @@ class FlowerFleet:
     def evaluate(self, models: Assignment, now: Round) -> Scores:
         return server.evaluate(self._post, models, now)
 
-    def sketch(self, clients: Sequence[ClientId], encoder: str, points: int, now: Round) -> Sketches:
-        return server.sketch(self._post, clients, encoder, points, now)
+    def weights(self, encoder: str) -> Row:
+        return self._post.opened(encoder).weights
+
+    def sketch(
+        self,
+        clients: Sequence[ClientId],
+        encoder: str,
+        points: int,
+        now: Round,
+        weights: Row | None = None,
+        epochs: int = 0,
+    ) -> Sketches:
+        return server.sketch(self._post, clients, encoder, points, now, weights, epochs)
 
     def moments(self, clients: Sequence[ClientId], encoder: str, fewest: int, noise: float, now: Round) -> Described:
         return server.moments(self._post, clients, encoder, fewest, noise, now)

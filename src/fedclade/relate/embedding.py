@@ -1,0 +1,47 @@
+"""UMAP (McInnes, Healy, Melville, 2018): all clients' points in two or three dimensions, the same ones every time."""
+
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedclade.nouns import InputError, Points
+
+NEIGHBOURS = 15  # umap-learn's own choice
+
+
+def embedded(points: Points, dimensions: int, seed: int) -> Points:
+    """The points where UMAP puts them, from their principal components on. Fillers stay with what they copy.
+
+    Too few points for a manifold (as many as dimensions and two more) are left as they are.
+    """
+    there = points.counts > 0
+    real = points.places[there]
+    if len(real) < dimensions + 3:
+        return points
+    found = np.zeros((*there.shape, dimensions), np.float32)
+    found[there] = placed(real, dimensions, seed)
+    last = np.maximum(there.sum(axis=1) - 1, 0)
+    copied = found[np.arange(len(found)), last]
+    return points.moved(np.where(there[:, :, None], found, copied[:, None]).astype(np.float32))
+
+
+def placed(real: NDArray[np.float32], dimensions: int, seed: int) -> NDArray[np.float32]:
+    """(points, dimensions): umap-learn's answer, by one thread, so that it is a function of points and seed."""
+    try:
+        from umap import UMAP
+    except ImportError:
+        raise InputError(
+            "UMAP is not installed", where="embedding", need="umap-learn", do='pip install "fedclade[umap]"'
+        ) from None
+    with warnings.catch_warnings():  # what umap-learn says of seeds and threads is meant
+        warnings.simplefilter("ignore")
+        model = UMAP(
+            n_components=dimensions,
+            n_neighbors=min(NEIGHBOURS, len(real) - 1),
+            init="pca",
+            random_state=seed,
+            n_jobs=1,
+        )
+        found: NDArray[np.float32] = np.asarray(model.fit_transform(real), np.float32)
+    return found

@@ -1,0 +1,132 @@
+"""FLT with the paper's signature: points of encoded images. Newcomers, changes, presets, and what it cannot see."""
+
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fedclade as fc
+from conformance.playing import Stop, played
+from fedclade.methods.presets import SAYS
+from fedclade.runs.folder import RunFolder
+
+ENCODER = fc.FLT(signature="encoder")
+
+
+def test_it_finds_groups_and_says_one_group() -> None:
+    federation = fc.data.build(source="digits", world="classes", clients=20, groups=5)
+    found = fc.find_groups(federation, ENCODER)
+    assert found.partition == federation.truth
+    assert found.kind == "nearest"
+    assert fc.find_groups(fc.data.build(source="digits", world="iid", clients=12), ENCODER).count == 1
+
+
+def test_images_alone_cannot_see_what_labels_mean() -> None:
+    """The same images under other labels: class moments tell the groups apart, points do not."""
+    for world in ("label-permutation", "label-swap"):
+        federation = fc.data.build(source="digits", world=world, clients=16, groups=2)
+        assert fc.find_groups(federation, ENCODER).count == 1
+        assert fc.find_groups(federation).count == 2
+
+
+@pytest.mark.parametrize("tuning", ["clients", "together"])
+def test_an_encoder_can_be_fine_tuned(tuning: str) -> None:
+    """Other weights give other points; the groups stay."""
+    federation = fc.data.build(source="digits", world="classes", clients=6, groups=2)
+    method = fc.FLT(signature="encoder", tuning=tuning, tuning_epochs=1, groups=2)  # type: ignore[arg-type]  # of three
+    tuned, plain = fc.find_groups(federation, method), fc.find_groups(federation, fc.FLT(signature="encoder", groups=2))
+    assert tuned.partition == plain.partition == federation.truth
+    assert tuned.sketches is not None
+    assert plain.sketches is not None
+    assert np.abs(tuned.sketches.places - plain.sketches.places).max() > 1e-3
+
+
+def test_only_an_autoencoder_can_be_fine_tuned() -> None:
+    tables = {f"c{number}": (np.eye(4, dtype=np.float32), np.arange(4) % 2) for number in range(3)}
+    federation = fc.data.from_arrays(tables, test=0.25, seed=0)
+    assert fc.find_groups(federation, ENCODER).count == 1
+    with pytest.raises(fc.FedcladeError, match="encoder fashion-mnist cannot be fine-tuned, sketch: got kind public"):
+        fc.find_groups(federation, fc.FLT(signature="encoder", tuning="clients"))
+
+
+def test_an_own_file_can_be_named(tmp_path: Path) -> None:
+    from fedclade.nets.convae import autoencoder
+    from fedclade.nets.shelf import Kept, write
+
+    file = tmp_path / "own.safetensors"
+    write(file, Kept("convae", autoencoder("convae").first(0), {"source": "nothing"}))
+    federation = fc.data.build(source="digits", world="classes", clients=6, groups=2)
+    found = fc.find_groups(federation, fc.FLT(signature="encoder", encoder=str(file)))
+    other = fc.find_groups(federation, ENCODER)
+    assert found.squared.tolist() != other.squared.tolist()
+
+
+@pytest.mark.parametrize("case", ["groups", "graph"])
+def test_newcomers_join_their_group_or_begin_one(case: str, tmp_path: Path) -> None:
+    kinds: dict[str, dict[str, object]] = {
+        "planted": {"rounds": (2, 3), "share": 0.25},
+        "new": {"rounds": (2,), "origin": "new"},
+    }
+    for name, newcomers in kinds.items():
+        federation = fc.data.build(source="digits", world="classes", clients=12, groups=3, newcomers=newcomers)
+        method = fc.FLT(signature="encoder", case=case)  # type: ignore[arg-type]  # one of two
+        _, models = played(method, federation, tmp_path / name)
+        assert models.groups() == federation.truth
+
+
+@pytest.mark.parametrize("settings", [{"flags": 2}, {"tau": 5}])
+def test_who_changes_group_is_found_again(settings: dict[str, int], tmp_path: Path) -> None:
+    drift = {"round": 4, "share": 0.1}
+    federation = fc.data.build(source="digits", world="classes", clients=20, groups=5, drift=drift)
+    method = fc.FLT(signature="encoder", **settings)  # type: ignore[arg-type]  # of the right types
+    _, models = played(method, federation, tmp_path / "run", rounds=14, participation=0.6)
+    assert models.groups() == federation.truth_at(14)
+
+
+def test_a_kill_changes_nothing(tmp_path: Path) -> None:
+    """With a tuned encoder, members of groups and a graph in the state; somebody comes after the kill."""
+    method = fc.FLT(signature="encoder", tuning="together", tuning_epochs=1, case="graph", points=2)
+    federation = fc.data.build(source="digits", world="classes", clients=8, groups=2, newcomers={"rounds": (3,)})
+    whole, _ = played(method, federation, tmp_path / "whole", rounds=4)
+    with pytest.raises(Stop):
+        played(method, federation, tmp_path / "cut", rounds=4, stop_after=2)
+    resumed, _ = played(method, federation, tmp_path / "cut", rounds=4)
+    assert resumed["model_hash"] == whole["model_hash"]
+
+
+def test_the_first_round_tells_what_was_found(tmp_path: Path) -> None:
+    federation = fc.data.build(source="digits", world="classes", clients=6, groups=2)
+    played(fc.FLT(signature="encoder", points=2), federation, tmp_path / "run", rounds=1)
+    (told,) = [event["facts"] for event in RunFolder.open(tmp_path / "run").events() if event["event"] == "round"]
+    assert isinstance(told, dict)
+    discovery = told["discovery"]
+    for figure in ("sketches", "embedding", "squared_distances", "adjacency", "tree", "order"):
+        assert discovery[figure], figure
+    assert np.array(discovery["sketches"]).shape == (6, 2, 2)
+
+
+@pytest.mark.parametrize("preset", SAYS)
+def test_a_preset_sets_what_it_says(preset: str) -> None:
+    made = fc.FLT(preset=preset)  # type: ignore[arg-type]  # one of two
+    for name, value in SAYS[preset].items():
+        assert getattr(made, name) == value
+    everything = {field.name: getattr(made, field.name) for field in fields(made)}
+    assert fc.FLT(**everything) == made, "as an experiment that was written down says it"
+
+
+def test_a_preset_is_not_contradicted() -> None:
+    with pytest.raises(fc.FedcladeError, match=r"points contradicts the preset, FLT\.points: got 2, need 5"):
+        fc.FLT(preset="paper", points=2)
+    assert fc.FLT(preset="paper", case="graph").case == "graph"
+    with pytest.raises(fc.FedcladeError, match="need 'none', 'paper' or 'published'"):
+        fc.FLT(preset="other")  # type: ignore[arg-type]  # what is tested
+
+
+def test_the_number_of_groups_can_be_given() -> None:
+    federation = fc.data.build(source="digits", world="classes", clients=12, groups=4)
+    for signature in ("class-moments", "encoder"):
+        for count in (1, 2, 4):
+            found = fc.find_groups(federation, fc.FLT(signature=signature, groups=count))
+            assert len(found.partition) == count
+        assert found.partition == federation.truth

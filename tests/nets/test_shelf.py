@@ -1,0 +1,151 @@
+"""Encoders as files: what was written comes back, and nothing else is let in."""
+
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from fedclade.nets.convae import autoencoder
+from fedclade.nets.encoders import encoder_named
+from fedclade.nets.pretraining import pretrained
+from fedclade.nets.shelf import FORMAT, Kept, opened, read, taken, write
+from fedclade.nouns import InputError
+
+RNG = np.random.default_rng(0)
+
+
+def vectors() -> Kept:
+    return Kept("embedding", RNG.normal(size=5 * 32).astype(np.float32), {"source": "words"})
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        Kept("convae", autoencoder("convae").first(1), {"source": "nothing"}),
+        Kept("standardised", np.array([1, 2, 3, 4], np.float32), {"source": "a table", "examples": 9}),
+        vectors(),
+    ],
+    ids=lambda kept: kept.kind,
+)
+def test_what_was_written_comes_back(kept: Kept, tmp_path: Path) -> None:
+    write(tmp_path / "a.safetensors", kept)
+    again = read(tmp_path / "a.safetensors")
+    assert (again.kind, again.recipe, again.weights.tolist()) == (kept.kind, kept.recipe, kept.weights.tolist())
+
+
+def changed(path: Path, **told: str | None) -> None:
+    """A good file with other words in it."""
+    kept = vectors()
+    write(path, kept)
+    words = {"format": FORMAT, "kind": kept.kind, "recipe": json.dumps(kept.recipe), "sha256": kept.sha256, **told}
+    save_file(load_file(path), path, {name: word for name, word in words.items() if word is not None})
+
+
+@pytest.mark.parametrize(
+    ("told", "wrong"),
+    [
+        ({"format": "something else"}, 'got format "something else"'),
+        ({"kind": "os.system"}, 'kind "os.system", need "fedclade encoder 1", one of convae'),
+        ({"kind": "convae"}, "need"),
+        ({"sha256": "0" * 64}, "got weights with checksum"),
+        ({"sha256": None}, "got weights with checksum"),
+        ({"recipe": "["}, "got no recipe"),
+    ],
+)
+def test_a_file_that_says_something_else_is_refused(told: dict[str, str], wrong: str, tmp_path: Path) -> None:
+    changed(tmp_path / "a.safetensors", **told)
+    with pytest.raises(InputError, match=wrong.replace("(", r"\(")):
+        read(tmp_path / "a.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("kept", "wrong"),
+    [
+        (Kept("standardised", np.array([1, 0], np.float32), {}), "a scale of 0"),
+        (Kept("standardised", np.array([1, np.nan], np.float32), {}), "need finite float32"),
+        (Kept("embedding", np.zeros(0, np.float32), {}), "0 numbers"),
+    ],
+)
+def test_numbers_that_cannot_be_used_are_refused(kept: Kept, wrong: str, tmp_path: Path) -> None:
+    write(tmp_path / "a.safetensors", kept)
+    with pytest.raises(InputError, match=wrong):
+        read(tmp_path / "a.safetensors")
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.safetensors").write_bytes(pickle.dumps({"weights": [1.0]}))
+    with pytest.raises(InputError, match="need safetensors"):
+        read(tmp_path / "a.safetensors")
+    with pytest.raises(InputError, match="No such file"):
+        read(tmp_path / "b.safetensors")
+    save_file(
+        {"vectors": np.zeros((2, 31), np.float32)}, tmp_path / "c.safetensors", {"format": FORMAT, "kind": "embedding"}
+    )
+    with pytest.raises(InputError, match=r'got \(2, 31\) for "vectors", need \(2, 32\)'):
+        read(tmp_path / "c.safetensors")
+
+
+def test_an_unknown_name_names_the_nearest() -> None:
+    with pytest.raises(InputError, match='did you mean "fashion-mnist"'):
+        opened("fashion-mnst", (1, 28, 28))
+
+
+def test_the_shipped_one_is_what_its_recipe_says() -> None:
+    kept = taken("fashion-mnist")
+    assert kept.kind == "convae"
+    assert kept.recipe["source"] == "fashion-mnist"
+    assert kept.recipe["examples"] == 60_000
+    assert float(str(kept.recipe["held_out_mse"])) < 0.015
+    found = opened("fashion-mnist", (1, 28, 28))
+    assert (found.kind, found.width, len(found.weights), found.part) == ("convae", 128, 51_577, 25_956)
+    assert found.can_be_tuned
+
+
+def test_where_there_are_no_images_examples_are_taken_as_they_are() -> None:
+    found = opened("fashion-mnist", (7,))
+    assert (found.kind, found.width, len(found.weights)) == ("public", 7, 0)
+
+
+def test_tables_are_standardised(tmp_path: Path) -> None:
+    """By hand: means 2 and 5, deviations 1 and 0, which counts as 1."""
+    kept = pretrained(np.array([[1, 5], [3, 5]], np.float32), source="a table", epochs=1, seed=0, watch=print)
+    assert (kept.kind, kept.weights.tolist()) == ("standardised", [2, 5, 1, 1])
+    encoded = encoder_named("standardised", kept.weights).encode(np.array([[4, 5], [2, 7]], np.float32))
+    assert encoded.tolist() == [[2, 0], [0, 2]]
+    write(tmp_path / "a.safetensors", kept)
+    assert opened(str(tmp_path / "a.safetensors"), (2,)).width == 2
+    with pytest.raises(InputError, match="got 2 features, need 3"):
+        opened(str(tmp_path / "a.safetensors"), (3,))
+
+
+def test_texts_are_the_mean_of_their_words() -> None:
+    """Words that stand in the same texts have near vectors; fillers and unknown words count nowhere.
+
+    By hand: words 1 and 2 stand (2, 1) and (1, 3) times in two texts, log(1 + n) of which have a cosine of 0.855.
+    """
+    texts = np.array([[1, 2, 1, 0], [2, 1, 2, 2], [3, 4, 0, 0], [4, 3, 3, 0]] * 3, np.int64)
+    kept = pretrained(texts, source="texts", epochs=1, seed=0, watch=print)
+    words = kept.weights.reshape(-1, 32)
+    assert words.shape == (5, 32)
+    likeness = words @ words.T
+    assert likeness[1, 2] == pytest.approx(0.8555, abs=1e-4)
+    assert abs(likeness[1, 3]) < 1e-5
+    encoded = encoder_named("embedding", kept.weights).encode(np.array([[1, 2, 0, 99], [0, 0, 0, 0]], np.int64))
+    np.testing.assert_allclose(encoded, [(words[1] + words[2]) / 2, np.zeros(32)], rtol=0, atol=1e-6)
+
+
+def test_pretraining_learns_and_is_a_function_of_its_seed() -> None:
+    """Stripes in four directions: the error after some epochs is far below the images' own variance."""
+    ramp = np.sin(np.arange(28) / 2)[None].repeat(28, axis=0) / 2 + 0.5
+    some = np.stack([np.rot90(ramp, turns) for turns in RNG.integers(4, size=300)]).astype(np.float32)[:, None]
+    errors: dict[int, float] = {}
+    one = pretrained(some, source="stripes", epochs=12, seed=1, watch=errors.__setitem__)
+    again = pretrained(some, source="stripes", epochs=12, seed=1, watch=lambda *_: None)
+    assert one.sha256 == again.sha256
+    assert list(errors) == list(range(1, 13))
+    assert one.recipe["held_out_mse"] == min(errors.values()) < 0.5 * float(some.var())
+    other = pretrained(some, source="stripes", epochs=1, seed=2, watch=lambda *_: None)
+    assert other.sha256 != one.sha256

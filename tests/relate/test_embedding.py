@@ -1,0 +1,47 @@
+"""UMAP's embedding, where umap-learn is installed; and what is said where it is not."""
+
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+
+from fedclade.nouns import InputError, Points
+from fedclade.nouns.points import filled
+from fedclade.relate.embedding import embedded
+from fedclade.relate.points import Relating, related
+
+HERE = find_spec("umap") is not None
+
+
+def two_heaps() -> Points:
+    rng = np.random.default_rng(0)
+    points = {
+        f"c{number:02}": rng.normal(size=(3 + number % 2, 8)).astype(np.float32) + 20 * (number % 2)
+        for number in range(12)
+    }
+    return filled(points, {client: np.ones(len(own), np.int64) for client, own in points.items()})
+
+
+@pytest.mark.skipif(HERE, reason="umap-learn is installed")
+def test_without_umap_it_says_what_to_install() -> None:
+    with pytest.raises(InputError, match=r"UMAP is not installed, embedding: need umap-learn"):
+        embedded(two_heaps(), 2, 0)
+
+
+@pytest.mark.skipif(not HERE, reason="umap-learn is not installed")
+@pytest.mark.slow
+def test_umap_is_reproducible_and_keeps_heaps_apart() -> None:
+    points = two_heaps()
+    one, again = (embedded(points, 2, 7) for _ in range(2))
+    assert one.places.shape == (12, 4, 2)
+    assert one.places.tolist() == again.places.tolist()
+    assert one.places[0, 3].tolist() == one.places[0, 2].tolist(), "a filler stays with what it copies"
+    found = related(points, Relating(dimensions=2, seed=7))
+    assert found.groups == (points.clients[::2], points.clients[1::2])
+    assert found.sketches is not None
+    assert found.sketches.places.shape == (12, 4, 2)
+
+
+def test_too_few_points_stay_where_they_are() -> None:
+    points = two_heaps().of(["c00"])
+    assert embedded(points, 2, 0) is points
