@@ -10,7 +10,7 @@ from fedclade.bench.peak import Peak
 from fedclade.bench.scale import Plan as ScalePlan
 from fedclade.bench.scale import scale
 from fedclade.bench.workloads import WORKLOADS
-from fedclade.fleet.simulated import SimulatedFleet
+from fedclade.fleet.simulated import path_for
 from fedclade.nouns import FedcladeError
 
 TINY = replace(WORKLOADS["W1"], name="tiny", sizes=lambda: (30, 25), quick=(2, 20))
@@ -50,10 +50,13 @@ def test_ratios_are_taken_inside_a_turn() -> None:
     assert found["peak_share"] == 0.5  # 25 GF in half a second, of 100 GF/s
 
 
-def test_the_path_is_told_where_the_fleet_knows_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_core_has_no_second_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(speeds, "LEAST", 0.0)
-    monkeypatch.setattr(SimulatedFleet, "path", "batched", raising=False)
-    assert speeds.speed(TINY.shortened(), None, PEAK, 1, unheard)["path"] == "batched"
+    monkeypatch.setattr(speeds, "cores", lambda: 1)
+    found = speeds.speed(TINY.shortened(), None, PEAK, 1, unheard)
+    assert set(found["legs"]) == {"plain", "one"}  # type: ignore[call-overload]  # a dict
+    assert found["two_against_one"] is found["same_for_any_workers"] is None
+    assert found["path"] == path_for(TINY.made_net())
 
 
 @pytest.mark.slow

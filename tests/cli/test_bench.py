@@ -20,7 +20,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_json_has_the_figures(capsys: pytest.CaptureFixture[str]) -> None:
     found = parsed("bench --workload W0 --quick --repeats 1 --json", capsys)
-    assert set(found) == {"machine", "peak", "quick", "speed"}
+    assert set(found) == {"machine", "peak", "quick", "skipped", "speed"}
     peak, machine, speeds = found["peak"], found["machine"], found["speed"]
     assert isinstance(peak, dict)
     assert set(peak) == {"gflops", "by", "gemm_gflops"}
@@ -58,9 +58,11 @@ def test_real_examples_that_are_not_here_are_named(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
     monkeypatch.setitem(WORKLOADS, "W0", replace(WORKLOADS["W0"], real=("mnist",)))
     code, out, err = call("bench -w W0 --data real --repeats 1", capsys)
-    assert code == 0
-    assert "W0 real: none of mnist is here" in err
-    assert "one core:" in out
+    assert (code, out) == (2, "")
+    assert "nothing that was asked for can be measured here, --data real: got W0 real: none of mnist is here" in err
+    found = parsed("bench -w W0 --data both --quick --repeats 1 --json", capsys)
+    assert found["skipped"] == {"W0 real": "none of mnist is here"}
+    assert [one["data"] for one in found["speed"]] == ["random"]  # type: ignore[attr-defined]
 
 
 def test_an_unknown_workload_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:

@@ -35,6 +35,18 @@ def test_bits_do_not_depend_on_the_number_of_workers(net: str, alike: Federation
     assert all(np.array_equal(rows[0], other) for other in rows[1:])
 
 
+def test_a_fleet_closes_at_once_beside_a_younger_one(alike: Federation) -> None:
+    """Workers inherit what the server has open; the pipes of an older fleet would keep that one's workers waiting."""
+    made = net_for("logistic", alike.shape, alike.classes)
+    older, younger = (SimulatedFleet(alike, made, workers=2) for _ in range(2))
+    processes = [worker.process for worker in older._workers._workers]
+    older.close()
+    assert [process.exitcode for process in processes] == [0, 0]  # they left, and were not terminated
+    younger.close()
+    with pytest.raises(Stopped, match="the fleet is closed"):
+        older.train(Assignment.of_one(made.first(0), alike.clients), NOW)
+
+
 @pytest.mark.parametrize("net", ["mlp", "logistic"])
 def test_nor_on_who_is_trained_at_once(net: str, alike: Federation, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a kernel clients train in groups, and which groups there are depends on the number of workers."""

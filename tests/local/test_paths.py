@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -189,6 +191,28 @@ def test_whoever_stands_beside_a_client_changes_no_bit_of_it() -> None:
                 assert loss == alone[number][1]
 
 
+def test_nor_in_nets_of_any_form() -> None:
+    """Products round by where their numbers lie, and by their form: layers of one unit, odd widths, short batches."""
+    chance = np.random.default_rng(0)
+    for turn in range(40):
+        widths = chance.choice([1, 2, 3, 5, 8, 13, 17, 32, 64, 100, 200], size=int(chance.integers(2, 5))).tolist()
+        net = Net("any", partial(layers_of, widths))
+        how = LocalTraining(batch=int(chance.choice([1, 2, 3, 7, 10, 33])), lr=0.01, momentum=0.5, epochs=2)
+        now, path = Round(1, turn, local=how), Batched(stack(net), General(net))
+        asked = [
+            Training(net.first(0), examples(int(count), (widths[0],), widths[-1], seed=number), now, f"client-{number}")
+            for number, count in enumerate(chance.choice([1, 2, 5, 10, 11, 23], size=5))
+        ]
+        for each, (row, loss) in zip(asked, path.train_all(asked), strict=True):
+            alone, same = path.train_all([each])[0]
+            assert row.tobytes() == alone.tobytes(), (widths, how.batch)
+            assert loss == same
+
+
+def layers_of(widths: list[int]) -> nn.Module:
+    return nn.Sequential(*(nn.Linear(inputs, outputs) for inputs, outputs in pairwise(widths)))
+
+
 @pytest.mark.parametrize("path", PATHS)
 def test_what_does_not_fit_is_refused_as_on_the_general_path(path: str) -> None:
     net = Net("linear", linear)
@@ -318,3 +342,31 @@ def test_a_net_that_reads_words_is_trained_as_by_plain_sgd() -> None:
     for way in ("plain", "everything"):
         agrees(plan(net), net, part, Round(3, 11, local=replace(WAYS[way], lr=0.5)))
     assert plan(net).name == "general"
+
+
+@pytest.mark.parametrize("name", ["leaf_cnn", "abc_cnn"])
+def test_nan_goes_through_a_convolutional_net(name: str) -> None:
+    """A model that is broken stays broken: pooling and ReLU must not hide it."""
+    net, part = CNNS[name], examples(6, SHAPES[name], CLASSES)
+    broken = net.first(0)
+    broken[0] = np.nan
+    row, loss = convolution(net).train(broken, part, Round(1, 0), "a")
+    wanted = plain_sgd(net, broken, part, Round(1, 0), "a")
+    assert np.isnan(loss)
+    assert np.isnan(wanted.loss)
+    np.testing.assert_array_equal(np.isnan(row), np.isnan(wanted.row))
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_what_the_kernel_must_not_read_is_sent_to_torch(path: str) -> None:
+    """Positions from the end, and labels of another type: numpy knows both, C would read elsewhere."""
+    net, now = Net("linear", linear), Round(1, 0)
+    part = examples(6, (FEATURES,), CLASSES)
+    backwards = Part(part.pool, part.index - len(part.pool.labels))
+    row, _ = PATHS[path](net).train(net.first(0), backwards, now, "a")
+    np.testing.assert_allclose(row, plain_sgd(net, net.first(0), part, now, "a").row, rtol=0, atol=1e-6)
+    renamed = Part(part.pool, part.index, relabel=np.arange(CLASSES, dtype=np.int32))
+    with pytest.raises(RuntimeError, match="Long"):
+        PATHS[path](net).train(net.first(0), renamed, now, "a")
+    with pytest.raises(InputError, match=r"new labels have the wrong form.*got int32, need int64"):
+        renamed.check("a test", CLASSES)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+import torch
 from torch import Tensor, nn
 from torch.nn.utils.parametrizations import weight_norm
 
@@ -39,6 +40,64 @@ def hooked() -> nn.Module:
     return module
 
 
+def small() -> nn.Sequential:
+    return nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Dropout(0.5), nn.Linear(4, 3))
+
+
+def replaced(name: str, owner: nn.Module, module: nn.Module, by: Callable[..., object]) -> nn.Module:
+    """The module after a function of one of its parts was replaced on the instance."""
+    setattr(owner, name, by)
+    return module
+
+
+def with_another_forward() -> nn.Module:
+    module = small()
+    return replaced("forward", module[1], module, torch.tanh)
+
+
+def with_another_forward_of_all() -> nn.Module:
+    module = small()
+    return replaced("forward", module, module, lambda inputs: 2 * module[3](module[0](inputs)))
+
+
+def always_dropping() -> nn.Module:
+    module = small()
+    return replaced("train", module[2], module, lambda _=True: module[2])
+
+
+def with_a_hook_on_a_gradient() -> nn.Module:
+    module = small()
+    next(module.parameters()).register_hook(lambda slope: 0 * slope)  # type: ignore[no-untyped-call]  # torch leaves it untyped
+    return module
+
+
+def with_a_hook_behind_a_gradient() -> nn.Module:
+    module = small()
+    next(module.parameters()).register_post_accumulate_grad_hook(lambda _: None)  # type: ignore[no-untyped-call]  # torch leaves it untyped
+    return module
+
+
+def tied_with_as_many_numbers() -> nn.Module:
+    module = tied()
+    module.register_parameter("unused", nn.Parameter(torch.zeros(20)))
+    return module
+
+
+def convolution_with_another_forward() -> nn.Module:
+    layer = nn.Conv2d(1, 2, 3)
+    module = nn.Sequential(layer, nn.ReLU(), nn.Flatten(), nn.Linear(8, 3))
+    return replaced("forward", layer, module, lambda inputs: 2 * nn.Conv2d.forward(layer, inputs))
+
+
+PRETENDERS = (
+    with_another_forward,
+    with_another_forward_of_all,
+    always_dropping,
+    with_a_hook_on_a_gradient,
+    with_a_hook_behind_a_gradient,
+    tied_with_as_many_numbers,
+    convolution_with_another_forward,
+)
 STACKS: dict[str, Callable[[], nn.Module]] = {
     "a layer": lambda: nn.Linear(4, 3),
     "nested": lambda: nn.Sequential(
@@ -62,6 +121,7 @@ OTHERS: dict[str, Callable[[], nn.Module]] = {
     "other pooling": lambda: nn.Sequential(
         nn.Conv2d(1, 2, 3), nn.ReLU(), nn.MaxPool2d(3), nn.Flatten(), nn.Linear(8, 3)
     ),
+    **{made.__name__: made for made in PRETENDERS},
     "no ReLU behind a convolution": lambda: nn.Sequential(nn.Conv2d(1, 2, 3), nn.Flatten(), nn.Linear(8, 3)),
 }
 
@@ -96,3 +156,23 @@ def test_a_stack_knows_where_its_numbers_stand() -> None:
 def test_a_net_that_cannot_be_made_says_so() -> None:
     with pytest.raises(InputError):
         path_for(net_for("lenet", (3,), 2))
+
+
+def test_a_path_that_nobody_knows_is_refused() -> None:
+    with pytest.raises(InputError, match=r'the path is not known, engine\.path: got "kernel"'):
+        plan(net_for("mlp", (4,), 3), "kernel")  # type: ignore[arg-type]
+
+
+@pytest.mark.filterwarnings("ignore:Initializing zero-element")
+def test_a_layer_without_units_is_no_stack() -> None:
+    assert path_for(Net("none", lambda: nn.Sequential(nn.Linear(4, 0), nn.ReLU(), nn.Linear(0, 3)))) == "general"
+
+
+def test_a_hook_on_all_modules_is_seen() -> None:
+    net = Net("small", small)
+    handle = nn.modules.module.register_module_forward_hook(lambda _, __, output: output)
+    try:
+        assert path_for(net) == "general"
+    finally:
+        handle.remove()
+    assert path_for(net) == STACKED

@@ -86,7 +86,11 @@ def memory(plan: Plan, tell: Tell) -> dict[str, object]:
     words = [sys.executable, "-m", __name__, *(str(value) for value in vars(plan).values())]
     with tempfile.TemporaryFile("w+") as told:
         run = subprocess.Popen(words, stdout=told, stderr=subprocess.STDOUT)
-        worst = watched(run)
+        try:
+            worst = watched(run)
+        finally:
+            run.kill()  # nothing, if it has ended
+            run.wait()
         told.seek(0)
         if run.returncode:
             last = told.read().strip().rpartition("\n")[2]

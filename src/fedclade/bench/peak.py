@@ -1,7 +1,5 @@
 """The multiply-add peak of one core of this machine: what a share of the peak is a share of."""
 
-import os
-import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -12,6 +10,7 @@ from typing import Literal
 import torch
 
 from fedclade.local import one_thread
+from fedclade.local.native.build import compiler
 
 PROGRAM = Path(__file__).with_name("fma.c")
 NATIVE = ("-march=native", "-mcpu=native")  # the first that the compiler knows: not all have both
@@ -38,20 +37,19 @@ def measured() -> Peak:
 
 def best_loop() -> float | None:
     """The compiled loop; None where there is no compiler, or its program does not run here."""
-    wanted = os.environ.get("CC", "")
-    compiler = next((found for name in (wanted, "cc", "gcc", "clang") if name and (found := shutil.which(name))), None)
-    if compiler is None:
+    command = compiler()
+    if not command:
         return None
     with tempfile.TemporaryDirectory(prefix="fedclade-") as folder:
         program = Path(folder, "fma")
         for native in NATIVE:
-            words = [compiler, "-O3", native, "-ffp-contract=fast", str(PROGRAM), "-o", str(program)]
+            words = [*command, "-O3", native, "-ffp-contract=fast", str(PROGRAM), "-o", str(program)]
             try:
                 subprocess.run(words, capture_output=True, timeout=60, check=True)
                 ran = subprocess.run([str(program)], capture_output=True, text=True, timeout=60, check=True)
-            except (OSError, subprocess.SubprocessError):
+                return float(ran.stdout)
+            except (OSError, subprocess.SubprocessError, ValueError):
                 continue
-            return float(ran.stdout)
     return None
 
 

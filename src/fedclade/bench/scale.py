@@ -50,6 +50,7 @@ class Plan:
 def scale(plan: Plan, tell: Tell) -> dict[str, object]:
     """Seconds of a round for each number of clients, and for each number of chosen ones."""
     lines = []
+    SOURCES["digits"].load()  # once: not a part of what a federation costs
     for members in plan.members:
         tell(f"clients: {members:,} of them, {CHOSEN} chosen")
         begin = perf_counter()

@@ -15,9 +15,7 @@ from fedclade.bench.nets import training_flops
 from fedclade.bench.peak import Peak
 from fedclade.bench.plain import PlainLoop
 from fedclade.bench.workloads import Workload
-from fedclade.fleet import simulated
-from fedclade.fleet.simulated import SimulatedFleet
-from fedclade.nets import Net
+from fedclade.fleet.simulated import SimulatedFleet, cores, path_for
 from fedclade.nouns import Assignment, Round, Row
 
 WORKERS = (1, 2)
@@ -61,8 +59,9 @@ def speed(work: Workload, source: str | None, peak: Peak, repeats: int, tell: Te
         legs: dict[str, tuple[Callable[[int], Row], Callable[[], float]]] = {
             "plain": (lambda number: plain.mean(start, federation, clients, at(number)), lambda: 0.0),
             "one": (lambda number: by_fleet(one, number), lambda: one.cpu_seconds),
-            "two": (lambda number: by_fleet(two, number), lambda: two.cpu_seconds),
         }
+        if cores() >= WORKERS[1]:  # a fleet has never more workers than there are cores
+            legs["two"] = (lambda number: by_fleet(two, number), lambda: two.cpu_seconds)
         tell(f"{federation.name}: first round")
         first = {name: play(1) for name, (play, _) in legs.items()}  # warms everything, and is compared
         turns: dict[str, list[Turn]] = {name: [] for name in legs}
@@ -70,31 +69,24 @@ def speed(work: Workload, source: str | None, peak: Peak, repeats: int, tell: Te
             tell(f"{federation.name}: turn {repeat + 1} of {repeats}")
             for name, (play, others) in legs.items():
                 turns[name].append(timed(play, others))
-        path = path_of(one, net)
     return {
         "workload": work.name,
         "summary": work.summary,
         "data": source or "random",
         "net": net.name,
-        "path": path,
+        "path": path_for(net),
         "clients": len(clients),
         "steps": steps,
         "flops_per_step": flops / steps,
         "repeats": repeats,
         "legs": {name: figures(turns[name], turns["plain"], steps, flops, peak) for name in legs},
-        "two_against_one": median(a.wall / b.wall for a, b in zip(turns["one"], turns["two"], strict=True)),
+        "two_against_one": median(a.wall / b.wall for a, b in zip(turns["one"], turns["two"], strict=True))
+        if "two" in turns
+        else None,
         "difference": float(np.abs(first["one"] - first["plain"]).max()),
         "moved": float(np.abs(first["plain"] - start).max()),
-        "same_for_any_workers": bool(np.array_equal(first["one"], first["two"])),
+        "same_for_any_workers": bool(np.array_equal(first["one"], first["two"])) if "two" in first else None,
     }
-
-
-def path_of(fleet: SimulatedFleet, net: Net) -> str | None:
-    """How the fleet trains this net, if it tells."""
-    known = getattr(fleet, "path", None)
-    if known is None and (named := getattr(simulated, "path_for", None)) is not None:
-        known = named(net)
-    return None if known is None else str(known)
 
 
 def timed(play: Callable[[int], object], others: Callable[[], float]) -> Turn:

@@ -29,7 +29,9 @@ def bench(
         list[str] | None,
         typer.Option("--workload", "-w", help="W1 to W5, memory or clients; repeatable. All, if none is given."),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Less of everything: about a minute.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Less of everything: about a minute of processor time.")
+    ] = False,
     data: Annotated[
         Data | None,
         typer.Option(
@@ -51,6 +53,7 @@ def bench(
     from fedclade.bench.scale import scale
     from fedclade.bench.speed import speed
     from fedclade.bench.workloads import WORKLOADS
+    from fedclade.nouns import FedcladeError, InputError
     from fedclade.nouns.settings import unknown
 
     known = (*WORKLOADS, "memory", "clients")
@@ -65,7 +68,7 @@ def bench(
         before = machine()
         tell("the machine's peak")
         peak = measured()
-        speeds = []
+        speeds, skipped = [], {}
         for work in (WORKLOADS[name] for name in wanted if name in WORKLOADS):
             task = work.shortened() if quick else work
             if kinds != Data.real:
@@ -76,6 +79,7 @@ def bench(
                     speeds.append(speed(task, source, peak, turns, tell))
                 else:
                     lacking = f"none of {', '.join(work.real)} is here" if work.real else "no source has such examples"
+                    skipped[f"{work.name} real"] = lacking
                     tell(f"{work.name} real: {lacking}")
         if "memory" in wanted:
             plan = MemoryPlan()
@@ -88,12 +92,24 @@ def bench(
         "peak": vars(peak),
         "quick": quick,
         "speed": speeds,
+        "skipped": skipped,
         **found,
     }
+    if not speeds and not found:
+        raise InputError(
+            "nothing that was asked for can be measured here",
+            where="--data real",
+            got="; ".join(f"{name}: {why}" for name, why in skipped.items()),
+            need="--data random, or the files of a source",
+        )
     if as_json:
         emit(result)
     else:
         show(peak, speeds, found)
+    if wrong := [f"{one['workload']} {one['data']}" for one in speeds if one["same_for_any_workers"] is False]:
+        raise FedcladeError(
+            "one worker and two came to other models", where=", ".join(wrong), need="the same bits", do="tell us: a bug"
+        )
 
 
 def show(peak: "Peak", speeds: Sequence[Mapping[str, object]], found: Mapping[str, object]) -> None:
@@ -109,9 +125,13 @@ def show(peak: "Peak", speeds: Sequence[Mapping[str, object]], found: Mapping[st
         print("x: how many times faster than the plain loop (torch, one thread), by the clock and by processor time")
         for one in speeds:
             print(
-                f"{one['workload']} {one['data']}: {one['net']}, path {one['path'] or 'not told'}; two workers "
-                f"{one['two_against_one']:.2f} x one; differs from the plain loop by {one['difference']:.1e}, "
-                f"having moved by {one['moved']:.1e}"
+                f"{one['workload']} {one['data']}: {one['net']}, path {one['path']}; "
+                + (
+                    "one core: no second worker"
+                    if (gain := one["two_against_one"]) is None
+                    else f"two workers {gain:.2f} x one"
+                )
+                + f"; differs from the plain loop by {one['difference']:.1e}, having moved by {one['moved']:.1e}"
             )
     if isinstance(memory := found.get("memory"), Mapping):
         told = [
@@ -143,12 +163,11 @@ def speed_rows(one: Mapping[str, object]) -> Iterator[tuple[str, ...]]:
     """The lines of one workload: the plain loop, one worker, two."""
     legs = one["legs"]
     assert isinstance(legs, Mapping)
-    for name, title in LEGS.items():
-        leg = legs[name]
+    for name, leg in legs.items():
         yield (
             str(one["workload"]) if name == "plain" else "",
             str(one["data"]) if name == "plain" else "",
-            title,
+            LEGS[name],
             f"{leg['steps_per_second']:,.0f}" if leg["steps_per_second"] >= 100 else f"{leg['steps_per_second']:.1f}",
             f"{leg['wall_seconds']:.3f}",
             f"{leg['cpu_seconds']:.3f}",

@@ -60,7 +60,7 @@ def doctor(as_json: Json = False, quiet: Quiet = False) -> None:
     }
     extras = {extra: installed(package) for extra, package in EXTRAS.items()}
     here = [name for name, source in SOURCES.items() if not broken and source.here()]
-    kernel, paths = paths_here()
+    kernel, state, paths = paths_here()
     found = {
         **{name: machine[name] for name in ("python", "packages", "platform", "cores", "memory_bytes")},
         "extras": extras,
@@ -84,7 +84,7 @@ def doctor(as_json: Json = False, quiet: Quiet = False) -> None:
             ("cores", str(found["cores"])),
             ("memory", f"{memory / 1e9:.1f} GB"),
             ("engine", "simulated, one thread per worker"),
-            ("kernel", "built" if kernel else "not built: install a C compiler, then fedclade again"),
+            ("kernel", state),
             *((f"net {name}", f"{path} path") for name, path in paths.items()),
             *rows,
         ]

@@ -126,6 +126,8 @@ class Part:
                 got=f"{self.index.dtype} {self.index.shape}",
                 need="int64 (examples,)",
             )
+        if self.relabel is not None and self.relabel.dtype != np.int64:
+            raise InputError("new labels have the wrong form", where=where, got=str(self.relabel.dtype), need="int64")
         within("position", self.index, len(self.pool.labels), where)
         within("label", self.labels, classes, where)
 

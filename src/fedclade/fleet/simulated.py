@@ -21,12 +21,12 @@ from fedclade.fleet.protocol import (
     Updates,
 )
 from fedclade.fleet.workers import Workers
-from fedclade.local import Asked, Client, is_built, path_for
+from fedclade.local import Asked, Client, is_built, path_for, state_of_kernel
 from fedclade.nets import Net
 from fedclade.nets.shelf import opened
 from fedclade.nouns import Assignment, ClientId, InputError, Round, Row, Rows
 
-__all__ = ["SimulatedFleet", "is_built", "path_for", "undisturbed"]
+__all__ = ["SimulatedFleet", "is_built", "path_for", "state_of_kernel", "undisturbed"]
 
 Wire = Callable[[Iterator[Reply]], Iterable[Reply]]
 """What becomes of the replies to one call on their way to the server."""

@@ -75,10 +75,13 @@ def client_for(task: str, own_net: OwnNet | None) -> Client:
 def check_fits(data: ClientData, shape: tuple[int, ...], classes: int) -> None:
     """An error unless the data are what the experiment says."""
     for part in (data.train, data.test):
+        if not len(part):
+            raise InputError("there are no examples", got="0", need="at least 1 to learn from and 1 to test with")
         if part.inputs.shape[1:] != shape:
             raise InputError("the examples do not fit", got=str(part.inputs.shape[1:]), need=str(shape))
         if int(part.labels.max()) >= classes:
             raise InputError("a label does not fit", got=str(part.labels.max()), need=f"under {classes}")
+        part.check("the site's data", classes)
 
 
 @lru_cache(maxsize=2)

@@ -15,10 +15,12 @@ import tempfile
 import traceback
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from time import process_time
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,9 +76,11 @@ class Shared:
 
     def close(self) -> None:
         """Give the memory back."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
         if self._memory is not None:
             self._memory.close()
-        os.close(self._file)
 
     def _mapped(self, size: int) -> mmap.mmap:
         """The memory, at least so large."""
@@ -122,6 +126,18 @@ class Worker:
     waiting: deque[int] = field(default_factory=deque)
     """The slots of the messages that it has not answered yet, in their order."""
 
+    def let_go(self) -> None:
+        """Close the pipe, by which a worker knows that it may leave, and give the memory back."""
+        self.pipe.close()
+        for slot in self.slots:
+            for memory in (slot.asks, slot.replies):
+                with suppress(BufferError):  # somebody still looks at an array in it
+                    memory.close()
+
+
+LIVING: "WeakSet[Worker]" = WeakSet()
+"""All of this process: a worker that is forked inherits our side of them, and would keep it open."""
+
 
 class Workers:
     """So many processes that answer requests; 0: this process answers itself."""
@@ -129,20 +145,21 @@ class Workers:
     def __init__(self, answer: Answer, count: int, *, warm: Callable[[], None] = nothing, together: int = 1) -> None:
         self._answer, self._together = answer, together
         self._workers: list[Worker] = []
+        self._closed = False
         context = multiprocessing.get_context("fork")
         for number in range(count):
             here, there = context.Pipe()
             slots = tuple(Slot() for _ in range(IN_STORE))
-            not_mine = [*(worker.pipe for worker in self._workers), here]
             process = context.Process(
                 target=serve,
-                args=(answer, warm, there, slots, not_mine),
+                args=(answer, warm, there, slots, here, list(LIVING)),
                 name=f"fedclade-{number}",
                 daemon=True,
             )
             process.start()
             there.close()
             self._workers.append(Worker(process, here, slots))
+            LIVING.add(self._workers[-1])
 
     @property
     def cpu_seconds(self) -> float:
@@ -151,6 +168,8 @@ class Workers:
 
     def ask(self, asks: Collection[Ask]) -> Iterator[Reply]:
         """The replies as they arrive. Requests are taken when a worker is free, a few at a time."""
+        if self._closed:
+            raise Stopped("the fleet is closed", need="an open one")
         share = self._share(asks)
         rest = deque(asks)
         if not self._workers:
@@ -195,10 +214,9 @@ class Workers:
             if worker.process.is_alive():
                 worker.process.terminate()
                 worker.process.join()
-            for slot in worker.slots:
-                slot.asks.close()
-                slot.replies.close()
-        self._workers = []
+            worker.let_go()
+            LIVING.discard(worker)
+        self._workers, self._closed = [], True
 
     def _send(self, worker: Worker, asks: Sequence[Ask]) -> None:
         """Requests of one round; a model that several of them share is sent once, and once for several messages."""
@@ -272,11 +290,13 @@ def serve(
     warm: Callable[[], None],
     pipe: Connection,
     slots: Sequence[Slot],
-    not_mine: list[Connection],
+    servers_end: Connection,
+    others: Sequence[Worker],
 ) -> None:
     """A worker's life: warm up, then answer until the server's end of the pipe is closed."""
-    for inherited in not_mine:  # an open copy here would keep other workers waiting after the server is gone
-        inherited.close()
+    servers_end.close()
+    for inherited in others:  # an open copy here would keep them waiting after the server is gone
+        inherited.let_go()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server decides what an interrupt means
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     with one_thread():

@@ -2,8 +2,8 @@
 
 from fedclade.local.client import Client
 from fedclade.local.general import Asked
-from fedclade.local.kernel import is_built
+from fedclade.local.kernel import is_built, state_of_kernel
 from fedclade.local.plan import path_for
 from fedclade.local.threads import one_thread
 
-__all__ = ["Asked", "Client", "is_built", "one_thread", "path_for"]
+__all__ = ["Asked", "Client", "is_built", "one_thread", "path_for", "state_of_kernel"]

@@ -1,10 +1,11 @@
 """The batched path: a step of several clients at once, as batched products on their stacked weights.
 
-For stacks where no kernel is built. Each client has its own slice of every product, padded to its own longest batch and
-on an address of its own cache line, so its result has the same bits whoever stands beside it.
+For stacks where no kernel is built. Each client has its own slice of every product. Layers are filled up to whole cache
+lines and batches to the client's own longest one, so a slice has the same form and begins with a line wherever it
+stands: a product rounds by both, and a client's result has the same bits whoever stands beside it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,7 @@ from fedclade.local.train import dropout_seed
 from fedclade.nouns import ClientId, Round, Row, Rows
 
 LINE = 16  # numbers in a cache line
+FEWEST = 2  # examples in a batch at the least, filled up: a product with one row is another one
 SCORED = 4000  # examples in one forward pass
 
 
@@ -49,58 +51,70 @@ class Piece:
 
 
 class Stacked:
-    """Several models of one stack, in memory that is one tensor."""
+    """Several models of one stack, in memory that is one tensor; layers are filled up with zeros, which stay zeros."""
 
     def __init__(self, stack: Stack, models: int) -> None:
         self._stack = stack
-        self.places: list[tuple[int, int, int]] = []
-        """Where a run of numbers stands in a row, where it stands here, and how long it is."""
+        sizes = [(lines(layer.outputs), lines(layer.inputs)) for layer in stack.layers]
+        self.whole = torch.zeros(models, sum(outputs * (inputs + 1) for outputs, inputs in sizes))
+        self.pieces: list[Piece] = []
         end = 0
-        for layer in stack.layers:
-            for place, size in ((layer.weight, layer.inputs * layer.outputs), (layer.bias, layer.outputs)):
-                if place is not None:
-                    self.places.append((place, end, size))
-                    end += -(-size // LINE) * LINE
-        self.whole = torch.zeros(models, end)
-        here = {place: (start, size) for place, start, size in self.places}
-        self.pieces = [
-            Piece(layer, self._view(here[layer.weight], (layer.outputs, layer.inputs)), self._bias(layer, here))
-            for layer in stack.layers
-        ]
-
-    def _view(self, place: tuple[int, int], shape: tuple[int, int]) -> Tensor:
-        return self.whole[:, place[0] : place[0] + place[1]].view(-1, *shape)
-
-    def _bias(self, layer: Layer, here: dict[int, tuple[int, int]]) -> Tensor | None:
-        return None if layer.bias is None else self._view(here[layer.bias], (1, layer.outputs))
+        for layer, (outputs, inputs) in zip(stack.layers, sizes, strict=True):
+            weight = self.whole[:, end : end + outputs * inputs].view(models, outputs, inputs)
+            end += outputs * inputs
+            bias = self.whole[:, end : end + outputs].view(models, 1, outputs)
+            end += outputs
+            self.pieces.append(Piece(layer, weight, None if layer.bias is None else bias))
 
     def load(self, number: int, row: Row) -> None:
         """Put a model in its place."""
         given = torch.from_numpy(row.copy())
-        for place, start, size in self.places:
-            self.whole[number, start : start + size] = given[place : place + size]
+        for place, here in self._places(number):
+            here[:] = given[place : place + here.numel()].view(here.shape)
 
     def unload(self, number: int) -> Row:
         """A model as a row of its own."""
-        row = torch.empty(sum(size for _, _, size in self.places))
-        for place, start, size in self.places:
-            row[place : place + size] = self.whole[number, start : start + size]
+        places = list(self._places(number))
+        row = torch.empty(sum(here.numel() for _, here in places))
+        for place, here in places:
+            row[place : place + here.numel()] = here.reshape(-1)
         made: Row = row.numpy()
         return made
+
+    def _places(self, number: int) -> Iterator[tuple[int, Tensor]]:
+        """Where each tensor of a model begins in a row, and where it is here, without what fills it up."""
+        for piece in self.pieces:
+            layer = piece.layer
+            yield layer.weight, piece.weight[number, : layer.outputs, : layer.inputs]
+            if layer.bias is not None and piece.bias is not None:
+                yield layer.bias, piece.bias[number, 0, : layer.outputs]
+
+
+def lines(features: int) -> int:
+    """So many numbers, filled up to whole cache lines."""
+    return -(-features // LINE) * LINE
+
+
+def widened(inputs: Tensor) -> Tensor:
+    """(examples, features), filled up to whole cache lines with zeros."""
+    return torch.nn.functional.pad(inputs, (0, lines(inputs.shape[1]) - inputs.shape[1]))
 
 
 class Together:
     """Clients that train side by side: equally long batches, one way to train, those with the most steps first."""
 
     def __init__(self, stack: Stack, asked: Sequence[Training]) -> None:
-        self.asked, self.now, self.width = asked, asked[0].now, asked[0].width
+        self.asked, self.now, self.width = asked, asked[0].now, max(asked[0].width, FEWEST)
+        self._classes = stack.classes
         how = self.now.local
         self.models = Stacked(stack, len(asked))
         for number, each in enumerate(asked):
             self.models.load(number, each.start)
         self._anchor = self.models.whole.clone() if self.now.proximal else None
         self._velocity = Stacked(stack, len(asked)) if how.momentum else None
-        self._inputs = torch.cat([torch.from_numpy(each.part.inputs).reshape(len(each.part), -1) for each in asked])
+        self._inputs = widened(
+            torch.cat([torch.from_numpy(each.part.inputs).reshape(len(each.part), -1) for each in asked])
+        )
         self._labels = torch.cat([torch.from_numpy(each.part.labels) for each in asked])
         self._places, self._sizes = batches(asked, self.width)
         # The share of each example in its batch's step; 0 where a short batch is filled up.
@@ -109,7 +123,8 @@ class Together:
         self._losses = torch.zeros(self._places.shape)
         self._chance = [torch.Generator().manual_seed(dropout_seed(each.now, each.client)) for each in asked]
         self._masks = [
-            torch.zeros(len(asked), self.width, layer.inputs) if layer.dropout else None for layer in stack.layers
+            torch.zeros(len(asked), self.width, lines(layer.inputs)) if layer.dropout else None
+            for layer in stack.layers
         ]
 
     def train(self) -> list[tuple[Row, float]]:
@@ -133,10 +148,12 @@ class Together:
             if piece.layer.relu:
                 units[-1].relu_()
         wanted = self._labels[here].view(count, self.width, 1)
-        likely = torch.log_softmax(units.pop(), dim=2)
+        logits = units.pop()
+        likely = torch.log_softmax(logits[:, :, : self._classes], dim=2)
         self._losses[step, :count] = -likely.gather(2, wanted)[:, :, 0]
-        slopes = likely.exp_().scatter_add_(2, wanted, torch.full_like(wanted, -1, dtype=torch.float32))
-        slopes.mul_(self._shares[step, :count, :, None])
+        likely.exp_().scatter_add_(2, wanted, torch.full_like(wanted, -1, dtype=torch.float32))
+        slopes = logits.zero_()
+        slopes[:, :, : self._classes] = likely.mul_(self._shares[step, :count, :, None])
         steps = [slopes]  # the gradient behind each layer, from the last to the first
         for number in reversed(range(1, len(pieces))):
             steps.append(torch.bmm(steps[-1], pieces[number].weight))
@@ -155,8 +172,9 @@ class Together:
         for number, size in enumerate(sizes):
             for mask, piece in zip(self._masks, pieces, strict=True):
                 if mask is not None:
-                    kept = 1 - piece.layer.dropout
-                    mask[number, :size].bernoulli_(kept, generator=self._chance[number]).div_(kept)
+                    kept, inputs = 1 - piece.layer.dropout, piece.layer.inputs
+                    drawn = torch.empty(size, inputs).bernoulli_(kept, generator=self._chance[number])
+                    mask[number, :size, :inputs] = drawn.div_(kept)
 
     def _pull(self, count: int) -> None:
         """What a step does besides the gradient of the loss: momentum, weight decay, FedProx's term."""
@@ -179,12 +197,13 @@ class Together:
         return float(self._losses[last, number].double()[counted].sum()) / len(each.part)
 
 
-def batches(asked: Sequence[Training], width: int) -> tuple[Tensor, Tensor]:
-    """Which examples of all (steps, clients, width) are in which batch, and how many: (steps, clients).
+def batches(asked: Sequence[Training], room: int) -> tuple[Tensor, Tensor]:
+    """Which examples of all (steps, clients, room) are in which batch, and how many: (steps, clients).
 
     A batch that is short is filled up with the client's first example.
     """
-    places = np.zeros((asked[0].steps, len(asked), width), np.int64)
+    width = asked[0].width
+    places = np.zeros((asked[0].steps, len(asked), room), np.int64)
     sizes = np.zeros(places.shape[:2], np.int64)
     before = 0
     for number, each in enumerate(asked):
@@ -195,7 +214,7 @@ def batches(asked: Sequence[Training], width: int) -> tuple[Tensor, Tensor]:
             filled = np.full(per_epoch * width, before)
             filled[:count] = before + order.permutation(count)
             steps = slice(epoch * per_epoch, (epoch + 1) * per_epoch)
-            places[steps, number] = filled.reshape(per_epoch, width)
+            places[steps, number, :width] = filled.reshape(per_epoch, width)
             sizes[steps, number] = width
             sizes[steps.stop - 1, number] = count - (per_epoch - 1) * width
         before += count
@@ -240,7 +259,8 @@ class Batched:
             return self._general.losses(rows, part)
         models = Stacked(self._stack, len(rows))
         total = torch.zeros(len(rows), dtype=torch.float64)
-        inputs, labels = torch.from_numpy(part.inputs).reshape(len(part), -1), torch.from_numpy(part.labels)
+        inputs = widened(torch.from_numpy(part.inputs).reshape(len(part), -1))
+        labels = torch.from_numpy(part.labels)
         with torch.inference_mode():
             for number, row in enumerate(rows):
                 models.load(number, self._general.fitting(row))
@@ -250,6 +270,7 @@ class Batched:
                     units = piece.forward(units)
                     if piece.layer.relu:
                         units.relu_()
+                units = units[:, :, : self._stack.classes]
                 likely = cross_entropy(units.flatten(0, 1), wanted.repeat(len(rows)), reduction="none")
                 total += likely.view(len(rows), -1).double().sum(dim=1)
         return (total / len(part)).numpy()

@@ -16,8 +16,8 @@ from torch.nn.functional import conv2d, pad
 
 from fedclade.data import Part
 from fedclade.local.general import General, PathName, Training
-from fedclade.local.kernel import CNet, CRule, CState, Library, aligned
-from fedclade.local.stack import Stack, flat, is_flatten, is_plain, linear_layers
+from fedclade.local.kernel import NO_MEMORY, CNet, CRule, CState, Library, aligned, enough
+from fedclade.local.stack import Stack, flat, is_flatten, is_plain, labels_fit, linear_layers, stands, starts_of
 from fedclade.nets import Net
 from fedclade.nouns import ClientId, Round, Row, Rows
 
@@ -63,7 +63,7 @@ class Convolutional:
             sides = (sides + 2 * np.array(each.padding) - each.shape[2:]) // each.stride + 1
             sides = sides // 2 if each.pools else sides
         fits = int(np.prod(sides)) * self.blocks[-1].shape[0] == self.head.features and int(sides.min()) > 0
-        return fits and int(part.labels.max()) < self.head.classes
+        return fits and labels_fit(part, self.head.classes)
 
 
 def convolutional(net: Net) -> Convolutional | None:
@@ -74,10 +74,10 @@ def convolutional(net: Net) -> Convolutional | None:
     if not places or not is_plain(module):
         return None
     blocks: list[Block] = []
-    cut = 0
+    starts, cut = starts_of(net, module), 0
     for layer in layers[: places[0]]:
         if type(layer) is nn.Conv2d:
-            made = block(layer, cut)
+            made = block(layer, starts, cut)
             if made is None:
                 return None
             blocks.append(made)
@@ -88,17 +88,21 @@ def convolutional(net: Net) -> Convolutional | None:
             blocks[-1] = replace(blocks[-1], pools=True)
         else:
             return None
-    head = linear_layers(net, layers[places[0] + 1 :], flattens=True, start=cut)
+    head = linear_layers(net, starts, layers[places[0] + 1 :], flattens=True, start=cut)
     known = blocks and all(each.relu for each in blocks) and head is not None and not head.layers[0].dropout
     return Convolutional(tuple(blocks), head, cut) if known and head is not None else None
 
 
-def block(layer: nn.Conv2d, place: int) -> Block | None:
+def block(layer: nn.Conv2d, starts: dict[int, int], place: int) -> Block | None:
     """A convolution whose weights stand at this place of a row; None if it is of another kind."""
+    if not stands(layer.weight, starts, place) or not stands(layer.bias, starts, place + layer.weight.numel()):
+        return None
     plain = layer.groups == 1 and layer.dilation == (1, 1) and layer.padding_mode == "zeros"
     if not plain or isinstance(layer.padding, str):
         return None
     shape = (layer.out_channels, layer.in_channels, layer.kernel_size[0], layer.kernel_size[1])
+    if tuple(layer.weight.shape) != shape:
+        return None
     bias = None if layer.bias is None else place + layer.weight.numel()
     rows, columns = layer.padding
     return Block(shape, place, bias, (layer.stride[0], layer.stride[1]), (rows, columns))
@@ -216,6 +220,7 @@ class Learner:
             None if masks is None else masks.ctypes.data,
             slopes.data_ptr(),
         )
+        enough(loss != NO_MEMORY)
         for number in reversed(range(len(read))):
             if self._form.blocks[number].pools:
                 slopes = self._pool_back(slopes, kept[number], made[number])

@@ -17,6 +17,7 @@ from fedclade.local.stack import MOST_LAYERS, Stack
 from fedclade.nouns import ClientId, Round, Row, Rows
 
 ALIGNMENT = 64  # bytes of a cache line
+NO_MEMORY = -1.0  # as native/kernel.h has it
 Kind = Literal["plain", "fast"]
 C_LONGS, C_FLOATS = ctypes.c_long * MOST_LAYERS, ctypes.c_float * MOST_LAYERS
 
@@ -108,6 +109,15 @@ def is_built() -> bool:
     return library() is not None
 
 
+def state_of_kernel() -> str:
+    """Whether the kernel is built, or what is to be done."""
+    if is_built():
+        return "built"
+    if LIBRARY.exists():
+        return "built from other sources, or for another machine: install fedclade again"
+    return "not built: install a C compiler, then fedclade again"
+
+
 class Kernel:
     """The path of stacks: trains and scores one client a call."""
 
@@ -144,6 +154,7 @@ class Kernel:
                     how.batch,
                     None if masks is None else masks.ctypes.data,
                 )
+                enough(total != NO_MEMORY)
         return row, total / count
 
     def train_all(self, asked: Sequence[Training]) -> list[tuple[Row, float]]:
@@ -177,9 +188,14 @@ class Kernel:
             losses.ctypes.data,
             correct.ctypes.data,
         )
-        if failed:
-            raise MemoryError("no memory to score a model in")
+        enough(not failed)
         return correct, losses / len(part)
+
+
+def enough(memory: bool) -> None:
+    """An error where the kernel found no memory to work in: that is not the client's fault."""
+    if not memory:
+        raise MemoryError("no memory for the kernel to work in")
 
 
 class Examples:

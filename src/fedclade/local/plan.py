@@ -10,7 +10,7 @@ not depend on who else is trained, so none of them depends on the number of work
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from fedclade.local.kernel import Kernel, library
 from fedclade.local.stack import stack_of
 from fedclade.nets import Net
 from fedclade.nouns import ClientId, Round, Row, Rows
+from fedclade.nouns.settings import unknown
 
 
 class Path(Protocol):
@@ -55,6 +56,8 @@ class Path(Protocol):
 
 def plan(net: Net, path: Asked = "auto") -> Path:
     """The fastest path that this net can take here, or the general one if that is asked for."""
+    if path not in get_args(Asked):
+        raise unknown("the path", "engine.path", path, get_args(Asked))
     general = General(net)
     if path == "general" or net.aim == "inputs":  # the others know the cross-entropy only
         return general

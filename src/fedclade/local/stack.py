@@ -8,12 +8,20 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
+from torch.nn.modules.module import _has_any_global_hook
 
 from fedclade.data import Part
 from fedclade.nets import Net
 
 MOST_LAYERS = 32  # as the kernel has it
-HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks", "parametrizations")
+HOOKS = (
+    "_forward_hooks",
+    "_forward_pre_hooks",
+    "_backward_hooks",
+    "_backward_pre_hooks",
+    "_post_accumulate_grad_hooks",
+    "parametrizations",
+)
 
 
 @dataclass(frozen=True)
@@ -58,7 +66,7 @@ class Stack:
             part.pool.inputs.dtype != np.int32
             and prod(shape) == self.features
             and (self.flattens or len(shape) == 1)
-            and int(part.labels.max()) < self.classes
+            and labels_fit(part, self.classes)
         )
 
     def masks(self, examples: int, batch: int) -> NDArray[np.int32]:
@@ -75,6 +83,19 @@ class Stack:
         return made.numpy()
 
 
+def labels_fit(part: Part, classes: int) -> bool:
+    """Whether labels are whole numbers that the net has outputs for, and positions those of examples."""
+    labels, index = part.labels, part.index
+    return (
+        labels.dtype == np.int64
+        and index.dtype == np.int64
+        and int(labels.min()) >= 0
+        and int(labels.max()) < classes
+        and int(index.min()) >= 0
+        and int(index.max()) < len(part.pool.inputs)
+    )
+
+
 def flat(module: nn.Module) -> Iterator[nn.Module]:
     """The layers of a module in the order that they are applied, as far as it is made of nn.Sequential only."""
     if type(module) is nn.Sequential:
@@ -85,8 +106,19 @@ def flat(module: nn.Module) -> Iterator[nn.Module]:
 
 
 def is_plain(module: nn.Module) -> bool:
-    """Whether nothing hangs on the module that a hand-written step would pass over."""
-    return not any(getattr(each, hook, None) for each in module.modules() for hook in HOOKS)
+    """Whether nothing hangs on the module or its parameters that a hand-written step would pass over."""
+    return not (
+        _has_any_global_hook()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        or any(getattr(each, hook, None) for each in (*module.modules(), *module.parameters()) for hook in HOOKS)
+        or any(callable(own) for each in module.modules() for own in vars(each).values())  # its own forward, for one
+        or any(type(parameter) is not nn.Parameter for parameter in module.parameters())
+    )
+
+
+def starts_of(net: Net, module: nn.Module) -> dict[int, int]:
+    """Where each parameter of the module, by its identity, begins in a row of the net."""
+    named = {piece.name: piece.start for piece in net.pieces}
+    return {id(parameter): named[name] for name, parameter in module.named_parameters()}
 
 
 def stack_of(net: Net) -> Stack | None:
@@ -94,22 +126,32 @@ def stack_of(net: Net) -> Stack | None:
     module = net.fresh(0)
     layers = list(flat(module))
     flattens = bool(layers) and is_flatten(layers[0])
-    return None if not is_plain(module) else linear_layers(net, layers[flattens:], flattens)
+    return linear_layers(net, starts_of(net, module), layers[flattens:], flattens) if is_plain(module) else None
 
 
 def is_flatten(module: nn.Module) -> bool:
     return type(module) is nn.Flatten and (module.start_dim, module.end_dim) == (1, -1)
 
 
-def linear_layers(net: Net, modules: list[nn.Module], flattens: bool, start: int = 0) -> Stack | None:
+def stands(parameter: torch.Tensor | None, starts: dict[int, int], place: int) -> bool:
+    """Whether a layer's tensor, if it has one, begins here in a row: one that is tied to an earlier one does not."""
+    return parameter is None or (parameter.numel() > 0 and starts.get(id(parameter)) == place)
+
+
+def linear_layers(
+    net: Net, starts: dict[int, int], modules: list[nn.Module], flattens: bool, start: int = 0
+) -> Stack | None:
     """These modules as a stack, if they are one and their tensors are the rest of a row from `start` on."""
     layers: list[Layer] = []
     dropout, place = 0.0, start
     for module in modules:
         if type(module) is nn.Linear:
-            if layers and module.in_features != layers[-1].outputs:
+            form = (module.out_features, module.in_features)
+            if (layers and module.in_features != layers[-1].outputs) or module.weight.shape != form:
                 return None
             weights = module.in_features * module.out_features
+            if not stands(module.weight, starts, place) or not stands(module.bias, starts, place + weights):
+                return None
             bias = None if module.bias is None else place + weights
             layers.append(Layer(module.in_features, module.out_features, place, bias, False, dropout))
             place += weights + (0 if bias is None else module.out_features)
@@ -121,7 +163,7 @@ def linear_layers(net: Net, modules: list[nn.Module], flattens: bool, start: int
             dropout = module.p
         elif not (is_flatten(module) and layers):
             return None
-    # A tied or frozen tensor, or a buffer: the row would be another.
+    # A frozen tensor, a buffer, or a tensor beside the layers: the row would be another.
     whole = place == net.size == net.trained and all(piece.trained for piece in net.pieces)
     fits = whole and 0 < len(layers) <= MOST_LAYERS and not dropout and not layers[-1].relu
     return Stack(tuple(layers), flattens) if fits else None

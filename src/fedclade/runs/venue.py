@@ -9,7 +9,7 @@ import numpy as np
 
 from fedclade.data import Federation
 from fedclade.data.recipe import SITES
-from fedclade.fleet.simulated import SimulatedFleet, is_built, path_for
+from fedclade.fleet.simulated import SimulatedFleet, is_built, path_for, state_of_kernel
 from fedclade.fleet.site import Task
 from fedclade.nets import NETS, Net, net_for
 from fedclade.nouns import Groups, InputError
@@ -145,8 +145,8 @@ def shortest_batch(held: Federation, batch: int) -> int:
     return min(size % batch or min(size, batch) for size in sizes)
 
 
-def paths_here() -> tuple[bool, dict[str, str]]:
-    """Whether the compiled kernel is here, and how each of our nets is trained on this machine."""
+def paths_here() -> tuple[bool, str, dict[str, str]]:
+    """Whether the compiled kernel is here, what is to be said of it, and how each of our nets is trained here."""
     found: dict[str, str] = {}
     for name in NETS:
         try:
@@ -154,4 +154,4 @@ def paths_here() -> tuple[bool, dict[str, str]]:
             found[name] = path_for(net)
         except InputError:  # reads words, not images
             found[name] = path_for(net_for(name, (32,), 4))
-    return is_built(), found
+    return is_built(), state_of_kernel(), found

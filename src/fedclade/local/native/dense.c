@@ -43,7 +43,9 @@ static int open_room(struct room *room, const struct net *net, long most) {
   long numbers = 2 * most * stride_of(net->widths[0]);
   for (long l = 1; l <= net->layers; l++) numbers += 2 * most * stride_of(net->widths[l]);
   size_t size = (size_t)numbers * sizeof(float);
-  if (posix_memalign((void **)&room->all, LINE * sizeof(float), size)) return -1;
+  void *all;
+  if (posix_memalign(&all, LINE * sizeof(float), size)) return -1;
+  room->all = all;
   memset(room->all, 0, size); /* what is behind the rows stays 0 */
   float *next = room->all;
   for (long l = 0; l <= net->layers; l++)
@@ -157,13 +159,13 @@ static const int32_t *split(const struct net *net, long first, long count, const
   return masks;
 }
 
-/* One epoch of one client: the sum of the examples' losses, or NaN where there is no memory left.
+/* One epoch of one client: the sum of the examples' losses, or NO_MEMORY.
  * `masks` has, for each batch, 0 or 1 for each unit behind each dropout, in the order of the net. */
 double NAMED(train)(const struct net *net, const struct rule *rule, const struct state *state, const struct pool *pool,
                     const int64_t *places, const int64_t *labels, long examples, long batch, const int32_t *masks) {
   struct room room;
   double loss = 0;
-  if (open_room(&room, net, batch < examples ? batch : examples)) return NAN;
+  if (open_room(&room, net, batch < examples ? batch : examples)) return NO_MEMORY;
   struct batch before = {0}; /* the slopes that are due: as many as the batch before had */
   struct due due = {NULL, &before};
   int turn = 0;
@@ -187,7 +189,7 @@ double NAMED(head)(const struct net *net, const struct rule *rule, const struct 
                    const int64_t *labels, long examples, const int32_t *masks, float *inward) {
   struct room room;
   long width = net->widths[0];
-  if (open_room(&room, net, examples)) return NAN;
+  if (open_room(&room, net, examples)) return NO_MEMORY;
   const int32_t *mask[MOST_LAYERS + 1] = {NULL};
   split(net, 1, examples, masks, mask);
   struct batch *given = &room.given[0], *back = &room.given[1];

@@ -3,7 +3,7 @@
  * Each file is compiled under two names: NAMED(train) is train_plain, or train_fast with AVX2 and FMA. */
 #include <stdint.h>
 
-enum { MOST_LAYERS = 32 };
+enum { MOST_LAYERS = 32, NO_MEMORY = -1 /* instead of a loss, which is 0 or more */ };
 
 struct net {
   long layers;

@@ -1,7 +1,7 @@
 /* ReLU and 2 x 2 max-pooling in one pass over planes of height x width, forward and backward.
  *
- * The first of equal values wins, as in torch. An odd last row or column is left out. Winners are as wide as the values
- * that they go with: so the compiler makes vectors of these loops. */
+ * The first of equal values wins, and NaN over all of them, as in torch. An odd last row or column is left out.
+ * Winners are as wide as the values that they go with: so the compiler makes vectors of these loops. */
 #include <stdint.h>
 #include <string.h>
 
@@ -13,10 +13,13 @@ static void pool_row(const float *restrict upper, const float *restrict lower, f
                      int32_t *restrict winners, long columns) {
   for (long j = 0; j < columns; j++) {
     float a = upper[2 * j], b = upper[2 * j + 1], c = lower[2 * j], d = lower[2 * j + 1];
-    float first = b > a ? b : a, second = d > c ? d : c, best = second > first ? second : first;
-    int32_t in_first = b > a ? 1 : 0, in_second = d > c ? 3 : 2, who = second > first ? in_second : in_first;
-    outputs[j] = best > 0 ? best : 0;
-    winners[j] = best > 0 ? who : NOBODY;
+    int other = (b > a) | (b != b), later = (d > c) | (d != d);
+    float first = other ? b : a, second = later ? d : c;
+    int below = (second > first) | (second != second);
+    float best = below ? second : first;
+    int32_t who = below ? (later ? 3 : 2) : (other ? 1 : 0);
+    outputs[j] = best <= 0 ? 0 : best;
+    winners[j] = best <= 0 ? NOBODY : who;
   }
 }
 
