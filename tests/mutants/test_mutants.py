@@ -106,8 +106,8 @@ MUTANTS = {
         (
             (
                 "relate/cut.py",
-                "groups = Groups.from_labels(dict(zip(clients, best.tolist(), strict=True)))",
-                "groups = Groups.from_labels({clients[i]: int(n) for i, n in zip(leaves_list(tree), best)})",
+                "parted = Groups.from_labels(dict(zip(clients, best.tolist(), strict=True)))",
+                "parted = Groups.from_labels({clients[i]: int(n) for i, n in zip(leaves_list(tree), best)})",
             ),
         ),
         ("tests/relate/test_cut.py",),
@@ -127,6 +127,23 @@ MUTANTS = {
     "far is related": Mutant(
         (("relate/graph.py", "(squared < reach)", "(squared > reach)"),),
         ("tests/relate/test_graph.py", "tests/methods/test_flt.py"),
+    ),
+    # The same where points are compared.
+    "far points are related": Mutant(
+        (("relate/points.py", "near = (apart.squared < reach)", "near = (apart.squared > reach)"),),
+        ("tests/relate/test_points.py",),
+    ),
+    # FLT's published code sketches a client with whatever encoder the client before it left behind.
+    "clients hand their encoder on": Mutant(
+        (
+            (
+                "local/tuning.py",
+                "return path(kind).train(weights, images, how, client)",
+                "LEFT.append(path(kind).train(LEFT[-1][0] if LEFT else weights, images, how, client)); return LEFT[-1]",
+            ),
+            ("local/tuning.py", "@lru_cache", "LEFT: list[tuple[Row, float]] = []\n\n\n@lru_cache"),
+        ),
+        ("tests/local/test_tuning.py",),
     ),
     # A checkpoint that does not say how far the log was good doubles facts after a kill.
     "checkpoints are not verified": Mutant(

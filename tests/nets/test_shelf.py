@@ -138,14 +138,15 @@ def test_texts_are_the_mean_of_their_words() -> None:
 
 
 def test_pretraining_learns_and_is_a_function_of_its_seed() -> None:
-    """Stripes in four directions: the error after some epochs is far below the images' own variance."""
+    """Stripes in four directions: the error falls with every epoch, and the last one is kept."""
     ramp = np.sin(np.arange(28) / 2)[None].repeat(28, axis=0) / 2 + 0.5
-    some = np.stack([np.rot90(ramp, turns) for turns in RNG.integers(4, size=300)]).astype(np.float32)[:, None]
+    some = np.stack([np.rot90(ramp, turns) for turns in RNG.integers(4, size=140)]).astype(np.float32)[:, None]
     errors: dict[int, float] = {}
-    one = pretrained(some, source="stripes", epochs=12, seed=1, watch=errors.__setitem__)
-    again = pretrained(some, source="stripes", epochs=12, seed=1, watch=lambda *_: None)
+    one = pretrained(some, source="stripes", epochs=6, seed=1, watch=errors.__setitem__)
+    again = pretrained(some, source="stripes", epochs=6, seed=1, watch=lambda *_: None)
     assert one.sha256 == again.sha256
-    assert list(errors) == list(range(1, 13))
-    assert one.recipe["held_out_mse"] == min(errors.values()) < 0.5 * float(some.var())
+    assert list(errors) == list(range(1, 7))
+    assert one.recipe["held_out_mse"] == errors[6]
+    assert list(errors.values()) == sorted(errors.values(), reverse=True)
     other = pretrained(some, source="stripes", epochs=1, seed=2, watch=lambda *_: None)
     assert other.sha256 != one.sha256

@@ -1,11 +1,16 @@
 """UMAP's embedding, where umap-learn is installed; and what is said where it is not."""
 
+from collections.abc import Iterator
 from importlib.util import find_spec
 
 import numpy as np
 import pytest
 
-from fedclade.nouns import InputError, Points
+import fedclade as fc
+from fedclade.fleet.protocol import Reply
+from fedclade.fleet.simulated import SimulatedFleet
+from fedclade.nets import net_for
+from fedclade.nouns import InputError, Points, Round
 from fedclade.nouns.points import filled
 from fedclade.relate.embedding import embedded
 from fedclade.relate.points import Relating, related
@@ -26,6 +31,22 @@ def two_heaps() -> Points:
 def test_without_umap_it_says_what_to_install() -> None:
     with pytest.raises(InputError, match=r"UMAP is not installed, embedding: need umap-learn"):
         embedded(two_heaps(), 2, 0)
+
+
+@pytest.mark.skipif(HERE, reason="umap-learn is installed")
+@pytest.mark.parametrize("preset", ["paper", "published"])
+def test_it_says_so_before_any_client_works(preset: str) -> None:
+    def nobody(replies: Iterator[Reply]) -> Iterator[Reply]:
+        raise AssertionError(f"a client was asked: {replies}")
+
+    federation = fc.data.build(source="digits", world="iid", clients=3)
+    net = net_for("logistic", federation.shape, federation.classes)
+    method = fc.FLT(preset=preset)  # type: ignore[arg-type]  # one of two
+    with (
+        SimulatedFleet(federation, net, workers=0, wire=nobody) as fleet,
+        pytest.raises(InputError, match="UMAP is not installed"),
+    ):
+        method.find(fleet, Round(0, 0))
 
 
 @pytest.mark.skipif(not HERE, reason="umap-learn is not installed")

@@ -116,6 +116,8 @@ def test_the_number_of_groups_can_be_given() -> None:
         for count in (1, 2, 3, 5):
             found = related(points, Relating(groups=count, cut=cut))
             assert len(found.partition) == count
+        assert len(related(points, Relating(groups=99, cut=cut)).partition) == len(points.clients)
+        assert len(related(points.of(points.clients[:2]), Relating(groups=2, cut=cut)).partition) == 2
         assert related(points, Relating(groups=3, cut=cut)).partition == truth
 
 
@@ -125,6 +127,20 @@ def test_leaving_clients_out_leaves_the_others_where_they_are() -> None:
     assert related(points.of(stay), Relating()).partition == Groups.from_labels(
         {client: truth.labels[client] for client in stay}
     )
+
+
+def test_of_many_clients_some_are_compared_and_the_rest_is_placed() -> None:
+    """The answer is that of comparing all; somebody unlike anybody is an outlier, if it is not among the compared."""
+    points, truth = planted(groups=3, members=20)
+    found = related(points, Relating(), landmarks=30)
+    assert found.partition == truth == related(points, Relating()).partition
+    assert len(found.clients) == 30
+    left = next(client for client in points.clients if client not in found.clients)
+    far = joined(
+        points.of(client for client in points.clients if client != left),
+        filled({left: np.full((1, 12), 99, np.float32)}, {left: np.ones(1, np.int64)}),
+    )
+    assert related(far, Relating(), landmarks=30).outliers == (left,)
 
 
 @pytest.mark.parametrize("count", [1, 2])

@@ -11,7 +11,7 @@ from fedclade.nets.convae import autoencoder
 from fedclade.nets.encoders import fitted
 from fedclade.nouns import ClientId, LocalTraining, Round, Row
 
-HOW = LocalTraining(batch=10, lr=1.0, momentum=0.9)  # the error is a mean over pixels: its gradients are small
+HOW = LocalTraining(batch=10, lr=0.3, momentum=0.9)  # the error is a mean over pixels: its gradients are small
 
 
 def tuned(kind: str, weights: Row, part: Part, epochs: int, now: Round, client: ClientId) -> tuple[Row, float]:

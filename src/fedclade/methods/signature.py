@@ -13,6 +13,7 @@ from fedclade.methods.taskonomy import NO_WEIGHTS
 from fedclade.nouns import Assignment, ClientId, Moments, Points, Round, Row
 from fedclade.nouns.points import filled
 from fedclade.relate.discovery import GATE, Found, discover
+from fedclade.relate.embedding import check_installed
 from fedclade.relate.points import Relating, related
 from fedclade.relate.signatures import Told
 
@@ -80,6 +81,8 @@ class Encoded:
     relating: Relating
 
     def prepared(self, fleet: Fleet, now: Round) -> Row:
+        if self.relating.dimensions:
+            check_installed()
         weights = fleet.weights(self.encoder)
         once = replace(now, local=replace(now.local, epochs=1))
         for _ in range(self.epochs if self.tuning == "together" else 0):  # FedAvg of the autoencoder

@@ -43,11 +43,10 @@ def best_cut(apart: Apart, most: int = MOST, groups: int = 0, tree: NDArray[np.f
     from scipy.cluster.hierarchy import leaves_list
 
     clients = apart.clients
-    if len(clients) < 3 or groups == 1:
+    if len(clients) < (2 if groups else 3) or groups == 1:
         return Cut(apart.kind, Groups((clients,)), 0.0, {}, np.zeros((0, 4)), clients)
     tree = average_linkage(apart) if tree is None else tree
-    finest = nested_cuts(tree, min(groups or most, len(clients) - 1))
-    finest = finest[-1:] if groups else finest
+    finest = nested_cuts(tree, groups)[-1:] if groups else nested_cuts(tree, min(most, len(clients) - 1))
     table = GroupTable.of(apart, finest[-1])
     scores: dict[int, float] = {}
     best, best_score = finest[0], -2.0

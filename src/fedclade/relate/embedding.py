@@ -1,6 +1,7 @@
 """UMAP (McInnes, Healy, Melville, 2018): all clients' points in two or three dimensions, the same ones every time."""
 
 import warnings
+from importlib.util import find_spec
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,14 +27,19 @@ def embedded(points: Points, dimensions: int, seed: int) -> Points:
     return points.moved(np.where(there[:, :, None], found, copied[:, None]).astype(np.float32))
 
 
-def placed(real: NDArray[np.float32], dimensions: int, seed: int) -> NDArray[np.float32]:
-    """(points, dimensions): umap-learn's answer, by one thread, so that it is a function of points and seed."""
-    try:
-        from umap import UMAP
-    except ImportError:
+def check_installed() -> None:
+    """An error unless UMAP is here: to be asked before clients work for it."""
+    if find_spec("umap") is None:
         raise InputError(
             "UMAP is not installed", where="embedding", need="umap-learn", do='pip install "fedclade[umap]"'
-        ) from None
+        )
+
+
+def placed(real: NDArray[np.float32], dimensions: int, seed: int) -> NDArray[np.float32]:
+    """(points, dimensions): umap-learn's answer, by one thread, so that it is a function of points and seed."""
+    check_installed()
+    from umap import UMAP
+
     with warnings.catch_warnings():  # what umap-learn says of seeds and threads is meant
         warnings.simplefilter("ignore")
         model = UMAP(

@@ -14,14 +14,15 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fedclade.nouns import Groups, InputError, Points
+from fedclade.nouns import Groups, InputError, Points, generator
 from fedclade.relate.cut import MOST, Cut, best_cut, gate_of
 from fedclade.relate.cut import GroupTable as Table
-from fedclade.relate.discovery import Found, found, without_strays
+from fedclade.relate.discovery import AT_ONCE, LANDMARKS, Found, found, without_strays
 from fedclade.relate.distances import assigned, least, nearest
 from fedclade.relate.embedding import embedded
 from fedclade.relate.graph import automatic_reach
 from fedclade.relate.moments import Apart
+from fedclade.relate.point_places import point_atlas
 
 Distance = Literal["nearest", "smallest", "matched"]
 CutRule = Literal["average", "ward", "components"]
@@ -51,10 +52,12 @@ class Relating:
     seed: int = 0
 
 
-def related(points: Points, how: Relating) -> Found:
-    """The groups of these clients."""
+def related(points: Points, how: Relating, landmarks: int = LANDMARKS) -> Found:
+    """The groups of these clients. Of more than `landmarks`, so many are compared, and the rest is placed."""
     if not points.clients:
         raise InputError("there is nobody to compare", need="the points of at least one client")
+    if len(points.clients) > landmarks:
+        return by_landmarks(points, how, landmarks)
     ordered = points.of(sorted(points.clients))
     placed = embedded(ordered, how.dimensions, how.seed) if how.dimensions else ordered
     apart = apart_by(how.distance, placed)
@@ -67,6 +70,21 @@ def related(points: Points, how: Relating) -> Found:
         gate = 0.0 if how.cut == "components" else gate
     partition, passed = chosen(cut, gate, how.groups, apart)
     return replace(found(partition, apart, cut, {how.distance: cut.gate}, passed), sketches=placed)
+
+
+def by_landmarks(points: Points, how: Relating, landmarks: int) -> Found:
+    """The groups of some clients, drawn by their number alone; everybody else with the nearest of them, or alone."""
+    ordered = sorted(points.clients)
+    drawn = generator(len(ordered), "landmarks").choice(len(ordered), landmarks, replace=False)
+    few = points.of(ordered[number] for number in np.sort(drawn))
+    among = related(few, how, landmarks)
+    places = point_atlas(few, among.partition.members)
+    labels = dict(among.partition.labels)
+    rest = [client for client in ordered if client not in labels]
+    for start in range(0, len(rest), AT_ONCE):
+        for client, near in places.nearest(points.of(rest[start : start + AT_ONCE])).items():
+            labels[client] = len(among.partition) + len(labels) if near is None else near
+    return replace(among, partition=Groups.from_labels(labels))
 
 
 def apart_by(distance: Distance, points: Points) -> Apart:
