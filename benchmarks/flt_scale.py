@@ -17,6 +17,7 @@ import fedclade as fc
 from fedclade.local.moments import moments
 from fedclade.nouns import Moments
 from fedclade.relate.discovery import LANDMARKS, discover
+from fedclade.relate.places import atlas
 
 LABELS, FEATURES, GROUPS, EXAMPLES = 47, 32, 10, 40
 
@@ -57,6 +58,7 @@ def timed(told: Moments, group: np.ndarray, landmarks: int) -> np.ndarray:
     """What is found, as labels in the order of the clients; and how it went."""
     begin, begun = perf_counter(), process_time()
     found = discover(told, landmarks=landmarks)
+    atlas(found.kind, told, found.partition.members)  # where newcomers will be placed
     seconds, worked = perf_counter() - begin, process_time() - begun
     of_client = found.partition.labels
     labels = np.array([of_client[client] for client in told.clients])

@@ -4,7 +4,7 @@ The basis is public, so the means of two clients can be compared. Two samples of
 variances of their means, and by nothing else: that is why the variances are told too.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,15 +51,22 @@ class Moments:
     def pooled(self, groups: Sequence[Sequence[ClientId]], names: Sequence[str]) -> "Moments":
         """The moments of each group's examples taken together, as if a group were one client of this name."""
         places = {client: number for number, client in enumerate(self.clients)}
-        member = np.zeros((len(groups), len(self.clients)))
-        for number, group in enumerate(groups):
-            member[number, [places[client] for client in group if client in places]] = 1
-        counts = np.rint(member @ self.counts).astype(np.int64)
+        inside = [[places[client] for client in group if client in places] for group in groups]
+        counts = np.array([self.counts[own].sum(axis=0) for own in inside], np.int64).reshape(len(groups), -1)
         some = np.maximum(counts, 1)
-        weighed = self.counts[:, :, None] * self.means.astype(np.float64)
-        means = np.tensordot(member, weighed, 1) / some[:, :, None]
-        variances = (member @ (self.counts.astype(np.float64) ** 2 * self.variances)) / some**2
-        return Moments(tuple(names), counts, means.astype(np.float32), variances.astype(np.float32))
+        means = np.zeros((len(groups), *self.means.shape[1:]), np.float32)
+        variances = np.zeros(counts.shape, np.float32)
+        for number, own in enumerate(inside):
+            weights = self.counts[own].astype(np.float64)
+            means[number] = np.einsum("cl,clf->lf", weights, self.means[own]) / some[number, :, None]
+            variances[number] = np.einsum("cl,cl->l", weights**2, self.variances[own]) / some[number] ** 2
+        return Moments(tuple(names), counts, means, variances)
+
+    def pieces(self, size: int) -> Iterator["Moments"]:
+        """Those of so many clients at a time: what is made of them need not be in memory for all at once."""
+        for start in range(0, len(self.clients), size):
+            piece = slice(start, start + size)
+            yield Moments(self.clients[piece], self.counts[piece], self.means[piece], self.variances[piece])
 
 
 def stacked(parts: Sequence[Moments]) -> Moments:

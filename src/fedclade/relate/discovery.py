@@ -17,7 +17,6 @@ from fedclade.relate.places import atlas
 
 GATE = 0.55  # what passes; 0.65 is a stricter choice
 LANDMARKS = 10_000  # clients that are compared with each other; memory and time grow with their square
-AT_ONCE = 2_000  # clients that are placed at once
 FAR = 4.0  # a stray is so many times as far from the others as two of them usually are
 
 
@@ -107,9 +106,8 @@ def by_landmarks(moments: Moments, gate: float, most: int, landmarks: int, group
     places = atlas(among.kind, moments.of(chosen), members)
     labels = dict(among.partition.labels)
     rest = sorted(set(ordered) - set(chosen))
-    for start in range(0, len(rest), AT_ONCE):
-        for client, near in places.nearest(moments.of(rest[start : start + AT_ONCE])).items():
-            labels[client] = len(members) + len(labels) if near is None else near
+    for client, near in places.nearest(moments.of(rest)).items():
+        labels[client] = len(members) + len(labels) if near is None else near
     return replace(among, partition=Groups.from_labels(labels))
 
 

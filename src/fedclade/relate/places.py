@@ -12,6 +12,7 @@ from fedclade.relate.cut import NOISE
 from fedclade.relate.moments import PROFILES
 
 HALF_WAY = 0.25  # of a squared distance: half of the way between the two groups that are nearest to each other
+AT_ONCE = 2_000  # clients that are worked on at once
 TWICE = 4.0  # of a squared distance: where there is no other group, twice as far as its own farthest member
 
 
@@ -27,16 +28,15 @@ class Atlas:
 
     def nearest(self, newcomers: Moments) -> dict[ClientId, int | None]:
         """The nearest group of each newcomer, as its number; None: unlike anybody."""
-        if not newcomers.clients:
-            return {}
-        squared, known, _ = between(self.kind, newcomers, self.pooled)
-        squared = np.where(known, squared, np.inf)
-        near = squared.argmin(axis=1)
-        belongs = squared[np.arange(len(near)), near] <= self.reach[near]
-        return {
-            client: int(group) if fits else None
-            for client, group, fits in zip(newcomers.clients, near, belongs, strict=True)
-        }
+        places: dict[ClientId, int | None] = {}
+        for some in newcomers.pieces(AT_ONCE):
+            squared, known, _ = between(self.kind, some, self.pooled)
+            squared = np.where(known, squared, np.inf)
+            near = squared.argmin(axis=1)
+            belongs = squared[np.arange(len(near)), near] <= self.reach[near]
+            for client, group, fits in zip(some.clients, near, belongs, strict=True):
+                places[client] = int(group) if fits else None
+        return places
 
     def joined(self, one: Moments) -> "Atlas":
         """One group more, of this client alone; it reaches as far as the shortest of the others."""
@@ -47,15 +47,13 @@ class Atlas:
 def atlas(kind: str, moments: Moments, groups: Sequence[Sequence[ClientId]]) -> Atlas:
     """The atlas of these groups, whose members' moments are these."""
     pooled = moments.pooled(groups, [str(number) for number in range(len(groups))])
-    own = np.zeros(len(groups))
-    noise = np.zeros(len(groups))
-    to_groups, _, sampling = between(kind, moments, pooled)
-    places = {client: number for number, client in enumerate(moments.clients)}
-    for number, members in enumerate(groups):
-        inside = [places[client] for client in members if client in places]
-        own[number] = max(float(to_groups[inside, number].max(initial=0.0)), 0.0)
-        noise[number] = NOISE * float(sampling[inside].max(initial=0.0))
-    spread = np.maximum(own, noise)
+    home = {client: number for number, members in enumerate(groups) for client in members}
+    spread = np.zeros(len(groups))  # how far its farthest member is, at least the noise in that
+    for some in moments.pieces(AT_ONCE):
+        to_groups, _, sampling = between(kind, some, pooled)
+        for row, client in enumerate(some.clients):
+            if (group := home.get(client)) is not None:
+                spread[group] = max(spread[group], to_groups[row, group], NOISE * sampling[row])
     if len(groups) == 1:
         return Atlas(kind, pooled, TWICE * spread)
     among, known, _ = between(kind, pooled, pooled)
