@@ -1,11 +1,12 @@
 """What figures need is plain, and true."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 
 import fedclade as fc
-from fedclade.relate.figures import embedded, figures
+from fedclade.relate.figures import embedded, figures, kept_for_figures
 
 
 def test_an_embedding_keeps_the_distances_of_points_in_a_plane() -> None:
@@ -26,3 +27,11 @@ def test_figures_are_plain_and_complete() -> None:
     assert np.array(told["adjacency"]).sum() == 3 * 4 * 4
     assert np.array(told["tree"]).shape == (11, 4)
     assert np.array(told["embedding"]).shape == (12, 2)
+
+
+def test_tables_that_no_figure_shows_are_not_kept() -> None:
+    found = fc.find_groups(fc.data.build(source="digits", world="rotation", clients=12, groups=3))
+    assert kept_for_figures(found) is found
+    many = replace(found, clients=tuple(f"client-{number}" for number in range(201)))
+    assert kept_for_figures(many).squared.size == kept_for_figures(many).tree.size == 0
+    assert figures(kept_for_figures(many)) == figures(many)

@@ -7,6 +7,7 @@ import numpy as np
 
 from fedclade.nouns import Assignment, ClientId, Row
 from fedclade.relate.discovery import Found
+from fedclade.relate.figures import kept_for_figures
 from fedclade.relate.graph import Graph
 from fedclade.relate.rehousing import followers, inherited, overall, usual_row
 from fedclade.relate.signatures import Places, Told, groups_in, nearest_groups, places_of, with_group
@@ -59,7 +60,7 @@ class Taskonomy:
             atlas=places_of(found.kind, told, members),
             moved=(),
             clustered=number,
-            news=found,
+            news=kept_for_figures(found),
         )
         return replace(state, models=inherited(self.models, state.rows()))
 

@@ -38,10 +38,10 @@ def check_installed() -> None:
 def placed(real: NDArray[np.float32], dimensions: int, seed: int) -> NDArray[np.float32]:
     """(points, dimensions): umap-learn's answer, by one thread, so that it is a function of points and seed."""
     check_installed()
-    from umap import UMAP
-
-    with warnings.catch_warnings():  # what umap-learn says of seeds and threads is meant
+    with warnings.catch_warnings():  # what umap-learn says of seeds, threads and TensorFlow is meant
         warnings.simplefilter("ignore")
+        from umap import UMAP
+
         model = UMAP(
             n_components=dimensions,
             n_neighbors=min(NEIGHBOURS, len(real) - 1),
