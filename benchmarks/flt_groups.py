@@ -87,6 +87,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--from", type=int, default=100, dest="first")
     parser.add_argument("--noise", type=float, default=0.0)
+    parser.add_argument("--gamma", type=float)
     parser.add_argument("--worlds", default=",".join(WORLDS))
     for name in ("preset", "signature", "embedding", "tuning", "distance", "cut", "encoder"):
         parser.add_argument(f"--{name}")
