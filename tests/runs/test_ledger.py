@@ -28,31 +28,36 @@ def test_every_verb_by_hand(alike: Federation) -> None:
         counted.train_mean(Assignment.of_one(first, some), NOW)
         counted.losses(some, np.stack([first] * 5), NOW)
         counted.sketch(some, "pixels", 4, NOW)
+        counted.sketch(some, "pixels", 4, NOW, basis=np.eye(3, 64, dtype=np.float32))
+        counted.scatter(some, "pixels", NOW)
+        counted.train(Assignment.of_one(first, some), NOW, towards=first)
         counted.moments(some, "public", 1, NOW)
         counted.changed(dict.fromkeys(some, 7), NOW)
         counted.evaluate(Assignment.of_one(first, some), NOW)
     # Down: to each of three clients. Up: from the two that were heard; a count and a loss beside each model.
     assert ledger.down == {
-        "train": 3 * MODEL,
+        "train": (3 + 6) * MODEL,  # once with a second model to be pulled to
         "train_mean": 3 * MODEL,
         "losses": 15 * MODEL,
-        "sketch": 0,
+        "sketch": 3 * 3 * 64 * 4,  # a middle and two components
+        "scatter": 0,
         "moments": 0,
         "changed": 3 * 8,
         "evaluate": 3 * MODEL,
     }
     assert ledger.up == {
-        "train": 2 * (MODEL + 16),
+        "train": 2 * 2 * (MODEL + 16),
         "train_mean": 2 * (MODEL + 16),
         "losses": 2 * (5 + 1) * 8,
-        "sketch": 2 * (4 * 64 * 4 + 5 * 8),
+        "sketch": 2 * (4 * 64 * 4 + 5 * 8) + 2 * (4 * 2 * 4 + 5 * 8),
+        "scatter": 2 * (64 * 65 // 2 * 4 + 65 * 8),  # a triangle; a sum for each feature, examples
         "moments": 2 * (10 * (32 + 1) * 4 + 12 * 8),  # means, variances; counts, token, examples
         "changed": 2 * 9,
         "evaluate": 2 * 3 * 8,
     }
-    assert ledger.by_client["client-01"] == 7 * MODEL + 8  # asked, and never heard
+    assert ledger.by_client["client-01"] == 9 * MODEL + 3 * 64 * 4 + 8  # asked, and never heard
     assert ledger.trained == {"client-00", "client-02"}
-    assert [client for _, client in ledger.silent] == ["client-01"] * 7
+    assert [client for _, client in ledger.silent] == ["client-01"] * 10
 
 
 def test_a_refused_reply_is_recorded_once(alike: Federation) -> None:

@@ -16,9 +16,9 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fedclade.nouns import Assignment, ClientId, Moments, Round, Rows
+from fedclade.nouns import Assignment, ClientId, Moments, Round, Row, Rows
 
-Verb = Literal["train", "losses", "evaluate", "sketch", "moments", "changed"]
+Verb = Literal["train", "losses", "evaluate", "sketch", "scatter", "moments", "changed"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,13 +29,18 @@ class Ask:
     client: ClientId
     now: Round
     rows: Rows
-    """The models sent along, (models, parameters); none for a sketch in a fixed encoding."""
+    """The models sent along, (models, parameters); train: the start, and where it is pulled to if not there.
+
+    sketch: the middle and the components of a basis, (1 + components, numbers of an encoded example), or none.
+    """
     encoder: str = ""
-    """sketch, moments: how examples become points."""
+    """sketch, scatter, moments: how examples become points."""
     points: int = 0
     """sketch: how many points are wanted at the most."""
     features: int = 0
-    """sketch, moments: how many numbers a point has."""
+    """sketch, scatter, moments: how many numbers a point has."""
+    own: int = 0
+    """sketch: in so many principal components of the client's own examples; 0: not."""
     classes: int = 0
     """moments: how many labels there are."""
     fewest: int = 1
@@ -144,6 +149,19 @@ class Sketches:
 
 
 @dataclass(frozen=True, eq=False)
+class Scatter:
+    """`scatter`: sums over all examples of all clients that answered, nothing of one client."""
+
+    examples: int
+    total: NDArray[np.float64]
+    """(features,): the sum of the encoded examples."""
+    products: NDArray[np.float64]
+    """(features, features): the sum of their outer products."""
+    heard: tuple[ClientId, ...]
+    refused: tuple[Refusal, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
 class Described:
     """`moments`: the class moments of each client's data."""
 
@@ -173,8 +191,15 @@ class Fleet(Protocol):
         """How many training examples each client said it has when it joined. Nothing is sent for this."""
         ...
 
-    def train(self, starts: Assignment, now: Round) -> Updates:
-        """Each client trains the model it is assigned; its own model comes back."""
+    def layers(self) -> tuple[int, ...]:
+        """How many numbers of a model belong to each trained layer, in their order. Nothing is sent for this."""
+        ...
+
+    def train(self, starts: Assignment, now: Round, towards: Row | None = None) -> Updates:
+        """Each client trains the model it is assigned; its own model comes back.
+
+        The pull of `now.proximal` is to where a client starts, or to this model.
+        """
         ...
 
     def train_mean(self, starts: Assignment, now: Round) -> Means:
@@ -189,8 +214,24 @@ class Fleet(Protocol):
         """Every client tests the model it is assigned on its own test part."""
         ...
 
-    def sketch(self, clients: Sequence[ClientId], encoder: str, points: int, now: Round) -> Sketches:
-        """Each client encodes its training data and reduces them to at most so many points."""
+    def sketch(
+        self,
+        clients: Sequence[ClientId],
+        encoder: str,
+        points: int,
+        now: Round,
+        basis: Rows | None = None,
+        own: int = 0,
+    ) -> Sketches:
+        """Each client encodes its training data and reduces them to at most so many points.
+
+        They are in this basis (a middle, then components), in so many principal components of the client's own, or as
+        the encoder gives them.
+        """
+        ...
+
+    def scatter(self, clients: Sequence[ClientId], encoder: str, now: Round) -> Scatter:
+        """The sums of all clients' encoded examples and of their outer products."""
         ...
 
     def moments(self, clients: Sequence[ClientId], encoder: str, fewest: int, now: Round) -> Described:

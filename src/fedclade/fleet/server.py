@@ -12,8 +12,20 @@ from typing import Any
 import numpy as np
 
 from fedclade.fleet.gate import Arrival, Gate
-from fedclade.fleet.protocol import Ask, Described, Flags, Losses, Means, Reply, Scores, Sketches, Updates, Verb
-from fedclade.nouns import Assignment, ClientId, InputError, Moments, Round, Rows
+from fedclade.fleet.protocol import (
+    Ask,
+    Described,
+    Flags,
+    Losses,
+    Means,
+    Reply,
+    Scatter,
+    Scores,
+    Sketches,
+    Updates,
+    Verb,
+)
+from fedclade.nouns import Assignment, ClientId, InputError, Moments, Round, Row, Rows
 
 NOTHING: Rows = np.zeros((0, 0), np.float32)
 EMPTY: Mapping[str, Any] = MappingProxyType({})
@@ -25,6 +37,8 @@ class Post:
 
     parameters: int
     """Numbers in a model."""
+    layers: tuple[int, ...]
+    """How many of them belong to each trained layer."""
     width: Callable[[str], int]
     """Numbers in an example after this encoder."""
     classes: int
@@ -37,9 +51,12 @@ class Post:
     """Requests out; what arrives, in any order."""
 
 
-def train(post: Post, starts: Assignment, now: Round) -> Updates:
+def train(post: Post, starts: Assignment, now: Round, towards: Row | None = None) -> Updates:
     """Each client's own model."""
-    gate, replies = replies_to(post, "train", models_of(starts), now)
+    models = models_of(starts)
+    if towards is not None:
+        models = ((client, np.concatenate([row, towards[None]])) for client, row in models)
+    gate, replies = replies_to(post, "train", models, now)
     heard = list(replies)
     return Updates(
         clients=tuple(reply.client for reply in heard),
@@ -97,16 +114,47 @@ def evaluate(post: Post, models: Assignment, now: Round) -> Scores:
     )
 
 
-def sketch(post: Post, clients: Sequence[ClientId], encoder: str, points: int, now: Round) -> Sketches:
+def sketch(
+    post: Post,
+    clients: Sequence[ClientId],
+    encoder: str,
+    points: int,
+    now: Round,
+    basis: Rows | None = None,
+    own: int = 0,
+) -> Sketches:
     """A few points of each client's encoded data."""
-    told = {"encoder": encoder, "points": points, "features": post.width(encoder)}
-    gate, replies = replies_to(post, "sketch", ((client, NOTHING) for client in clients), now, told)
+    sent = NOTHING if basis is None else basis
+    width = post.width(encoder)
+    if basis is not None and (basis.ndim != 2 or basis.shape[1] != width or len(basis) < 2):
+        raise InputError(
+            "a basis does not fit", where="fleet.sketch", got=str(basis.shape), need=f"(1 + components, {width})"
+        )
+    told = {"encoder": encoder, "points": points, "features": own or max(len(sent) - 1, 0) or width, "own": own}
+    gate, replies = replies_to(post, "sketch", ((client, sent) for client in clients), now, told)
     heard = list(replies)
     return Sketches(
         points={reply.client: np.asarray(reply.arrays["points"], np.float32) for reply in heard},
         counts={reply.client: np.asarray(reply.arrays["counts"], np.int64) for reply in heard},
         refused=gate.refused,
     )
+
+
+def scatter(post: Post, clients: Sequence[ClientId], encoder: str, now: Round) -> Scatter:
+    """Sums over all clients: each reply is added and forgotten, in request order."""
+    width = post.width(encoder)
+    total, triangle = np.zeros(width), np.zeros(width * (width + 1) // 2)
+    examples, heard = 0, []
+    told = {"encoder": encoder, "features": width}
+    gate, replies = replies_to(post, "scatter", ((client, NOTHING) for client in clients), now, told)
+    for reply in replies:
+        total += np.asarray(reply.arrays["total"], np.float64)
+        triangle += np.asarray(reply.arrays["products"], np.float64)
+        examples += reply.examples
+        heard.append(reply.client)
+    products = np.zeros((width, width))
+    products[np.triu_indices(width)] = triangle
+    return Scatter(examples, total, products + np.triu(products, 1).T, tuple(heard), gate.refused)
 
 
 def moments(post: Post, clients: Sequence[ClientId], encoder: str, fewest: int, now: Round) -> Described:

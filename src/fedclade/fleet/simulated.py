@@ -16,6 +16,7 @@ from fedclade.fleet.protocol import (
     Means,
     Refusal,
     Reply,
+    Scatter,
     Scores,
     Sketches,
     Updates,
@@ -24,7 +25,7 @@ from fedclade.fleet.workers import Workers
 from fedclade.local import Asked, Client, is_built, path_for
 from fedclade.nets import Net
 from fedclade.nets.encoders import width_of
-from fedclade.nouns import Assignment, ClientId, InputError, Round, Rows
+from fedclade.nouns import Assignment, ClientId, InputError, Round, Row, Rows
 
 __all__ = ["SimulatedFleet", "is_built", "path_for", "undisturbed"]
 
@@ -74,6 +75,7 @@ class SimulatedFleet:
         )
         self._post = server.Post(
             parameters=net.size,
+            layers=net.layers,
             width=partial(width_of, shape=known.shape),
             classes=known.classes,
             trained=lambda: self._enrolled,
@@ -115,8 +117,11 @@ class SimulatedFleet:
     def examples(self, clients: Sequence[ClientId]) -> dict[ClientId, int]:
         return {client: self._enrolled[client] for client in clients}
 
-    def train(self, starts: Assignment, now: Round) -> Updates:
-        return server.train(self._post, starts, now)
+    def layers(self) -> tuple[int, ...]:
+        return self._post.layers
+
+    def train(self, starts: Assignment, now: Round, towards: Row | None = None) -> Updates:
+        return server.train(self._post, starts, now, towards)
 
     def train_mean(self, starts: Assignment, now: Round) -> Means:
         return server.train_mean(self._post, starts, now)
@@ -127,8 +132,19 @@ class SimulatedFleet:
     def evaluate(self, models: Assignment, now: Round) -> Scores:
         return server.evaluate(self._post, models, now)
 
-    def sketch(self, clients: Sequence[ClientId], encoder: str, points: int, now: Round) -> Sketches:
-        return server.sketch(self._post, clients, encoder, points, now)
+    def sketch(
+        self,
+        clients: Sequence[ClientId],
+        encoder: str,
+        points: int,
+        now: Round,
+        basis: Rows | None = None,
+        own: int = 0,
+    ) -> Sketches:
+        return server.sketch(self._post, clients, encoder, points, now, basis, own)
+
+    def scatter(self, clients: Sequence[ClientId], encoder: str, now: Round) -> Scatter:
+        return server.scatter(self._post, clients, encoder, now)
 
     def moments(self, clients: Sequence[ClientId], encoder: str, fewest: int, now: Round) -> Described:
         return server.moments(self._post, clients, encoder, fewest, now)

@@ -5,18 +5,19 @@ from numpy.typing import NDArray
 
 from fedclade.data import Part
 from fedclade.local.clusters import k_means
+from fedclade.local.scatter import Place, as_it_is
 from fedclade.nets.encoders import encoder_named
 from fedclade.nouns import ClientId, Round
 
 
 def sketch(
-    part: Part, encoder: str, points: int, now: Round, client: ClientId
+    part: Part, encoder: str, points: int, now: Round, client: ClientId, place: Place = as_it_is
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """The centres (points, features) of the client's encoded examples, and how many examples each one stands for.
 
     There are never more points than distinct examples.
     """
-    encoded = encoder_named(encoder).encode(part.inputs)
+    encoded = place(encoder_named(encoder).encode(part.inputs))
     wanted = min(points, len(np.unique(encoded, axis=0)))
     centres, labels = k_means(encoded, wanted, now.generator("sketch", client))
     counts = np.bincount(labels, minlength=wanted)
