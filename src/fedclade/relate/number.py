@@ -20,7 +20,8 @@ from fedclade.relate.cut import MOST, NOISE, average_linkage, best_cut, nested_c
 from fedclade.relate.distances import Matrix
 from fedclade.relate.moments import Apart
 
-GATE = 0.4  # what passes
+GATE = 0.25  # what passes among many clients
+CHANCE = 1.2  # over the number of clients: how much more it takes among few, who stand apart by chance
 JUMP = 1.5  # a merge so many times as high as the one before is a jump
 REFERENCES = 10  # worlds without groups that the gap is against
 RESAMPLES, SHARE = 10, 0.8  # how often, and how many of the clients
@@ -53,7 +54,7 @@ def number_of_groups(distances: Matrix, chance: np.random.Generator, *, gate: fl
     """The groups of these clients."""
     apart = apart_of(distances)
     cut = best_cut(apart, most)
-    passed = cut.gate >= gate
+    passed = cut.gate >= gate + CHANCE / max(len(distances.clients), 1)
     groups = cut.groups if passed else Groups((distances.clients,))
     if len(distances.clients) < 3:
         return Number(groups, cut.gate, False, cut.silhouettes, 1, 1, 1.0)
