@@ -10,7 +10,7 @@ import pytest
 import fedclade as fc
 from fedclade.data import Federation
 from fedclade.methods import AnyMethod
-from fedclade.nouns import Damaged, FedcladeError
+from fedclade.nouns import Damaged, FedcladeError, Stopped
 from fedclade.runs.abreast import Make, Work, abreast
 from fedclade.runs.compare import alone, best_jobs, folder_name, planned
 from fedclade.runs.experiment import EngineSettings, experiment_from
@@ -77,6 +77,22 @@ def test_a_bug_and_a_death_are_errors_too() -> None:
     with pytest.raises(FedcladeError, match="process died") as caught:
         abreast([working(lambda _: os._exit(7))], 2, unwatched)
     assert "exit code 7" in str(caught.value)
+
+
+def test_an_interrupt_stops_and_says_how_to_go_on() -> None:
+    def interrupting(_: int) -> Watch:
+        def raises(_: Progress) -> None:
+            raise KeyboardInterrupt
+
+        return raises
+
+    def work(watch: Watch) -> None:
+        watch(Progress(1, 2, None))
+        time.sleep(600)
+
+    with pytest.raises(Stopped, match="interrupted") as caught:
+        abreast([working(work), working(work)], 2, interrupting)
+    assert "2 runs that are not finished" in str(caught.value)
 
 
 def test_side_by_side_gives_the_same_models(two_groups: Federation, tmp_path: Path) -> None:

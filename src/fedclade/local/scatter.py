@@ -1,7 +1,7 @@
 """Principal components: a client's part in a basis for all, its place in one, and the basis that is only its own."""
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,13 @@ def scatter(part: Part, encoder: str) -> tuple[NDArray[np.float64], Floats]:
     """The sum of the encoded examples, and the upper triangle of the sum of their outer products, row by row."""
     encoded = encoder_named(encoder).encode(part.inputs)
     products: Floats = encoded.T @ encoded
-    return encoded.sum(axis=0, dtype=np.float64), products[np.triu_indices(len(products))]
+    return encoded.sum(axis=0, dtype=np.float64), products.reshape(-1)[triangle(len(products))]
+
+
+@lru_cache(maxsize=2)
+def triangle(width: int) -> NDArray[np.int64]:
+    """Where the upper triangle of a square matrix stands, row by row."""
+    return np.flatnonzero(np.triu(np.ones((width, width), bool)))
 
 
 def placing(basis: Rows, own: int) -> Place:

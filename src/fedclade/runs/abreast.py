@@ -58,6 +58,11 @@ def abreast(works: Sequence[Make], count: int, watch: Callable[[int], Watch]) ->
                     ended(process)
                 else:
                     seen(Progress(**told))
+    except KeyboardInterrupt:
+        again = "the same command again: it goes on where it was stopped"
+        raise Stopped(
+            "interrupted", got=f"{len(running) + len(waiting)} runs that are not finished", do=again
+        ) from None
     finally:
         for process, _ in running.values():
             process.terminate()

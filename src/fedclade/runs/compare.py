@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from fedclade.data import Federation
+from fedclade.fleet.simulated import cores
 from fedclade.methods import AnyMethod, method_named
 from fedclade.nouns import InputError
 from fedclade.runs.abreast import abreast
@@ -123,8 +124,7 @@ def best_jobs(experiment: Experiment, count: int) -> int:
     """How many of so many runs to play at once: one for each processor, where processes can be forked."""
     if not isinstance(experiment.engine, EngineSettings) or not hasattr(os, "fork"):
         return 1
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(cores, count))
+    return max(1, min(cores(), count))
 
 
 def asked_of(toml: str) -> dict[str, object]:
