@@ -43,7 +43,7 @@ ONLY_HERE = {
     "ray": {"fleet.flower"},
     "cryptography": {"deploy"},
     "typer": {"cli"},
-    "multiprocessing": {"fleet.workers", "cli"},
+    "multiprocessing": {"fleet.workers", "runs", "cli"},
 }
 FORBIDDEN_IMPORTS = {"pickle", "cPickle", "dill", "joblib", "shelve", "marshal", "cloudpickle"}
 FORBIDDEN_CALLS = {"eval", "exec", "torch.load", "yaml.load"}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fedclade import data
     from fedclade.api import Comparison, compare, find_groups, resume, train
     from fedclade.data import Federation
-    from fedclade.methods import FLT, FedAvg, FedProx, Local, register
+    from fedclade.methods import FLT, IFCA, PCA, Ditto, FedAvg, FedProx, FedSEM, FineTuned, Local, register
     from fedclade.nouns import FedcladeError, Groups
     from fedclade.runs.run import Run
 
@@ -25,13 +25,18 @@ __version__ = "0.1.0"
 _HOMES = {
     "data": "fedclade.data",
     "Comparison": "fedclade.api",
+    "Ditto": "fedclade.methods",
     "FLT": "fedclade.methods",
     "FedAvg": "fedclade.methods",
     "FedProx": "fedclade.methods",
+    "FedSEM": "fedclade.methods",
     "FedcladeError": "fedclade.nouns",
     "Federation": "fedclade.data",
+    "FineTuned": "fedclade.methods",
     "Groups": "fedclade.nouns",
+    "IFCA": "fedclade.methods",
     "Local": "fedclade.methods",
+    "PCA": "fedclade.methods",
     "Run": "fedclade.runs.run",
     "compare": "fedclade.api",
     "find_groups": "fedclade.api",
@@ -42,11 +47,16 @@ _HOMES = {
 
 __all__ = [
     "FLT",
+    "IFCA",
+    "PCA",
     "Comparison",
+    "Ditto",
     "FedAvg",
     "FedProx",
+    "FedSEM",
     "FedcladeError",
     "Federation",
+    "FineTuned",
     "Groups",
     "Local",
     "Run",

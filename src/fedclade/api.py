@@ -96,9 +96,10 @@ def compare(
     net: str | OwnNet = "mlp",
     net_settings: Mapping[str, object] | None = None,
     out: str | Path | None = None,
+    jobs: int = 1,
     **settings: Unpack[Settings],
 ) -> Comparison:
-    """Train every method with `seeds` seeds, from `seed` on, on the same federation.
+    """Train every method with `seeds` seeds, from `seed` on, on the same federation; `jobs` runs at once.
 
     Called again with the same `out` it goes on where it was stopped; own methods must be registered for that.
     """
@@ -111,7 +112,7 @@ def compare(
         for seed in range(all_of[0].run.seed, all_of[0].run.seed + seeds)
         for number, plan in enumerate(all_of)
     }
-    return Comparison(comparing.compare(plans, federation=federation, own_net=own(net)))
+    return Comparison(comparing.compare(plans, federation=federation, own_net=own(net), jobs=jobs))
 
 
 def find_groups(federation: Federation, method: FLT | None = None, *, seed: int = 0, workers: int = 0) -> Found:

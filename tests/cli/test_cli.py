@@ -268,3 +268,45 @@ def test_demo(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatc
         assert (f"\n{name} " in out) == known.demo
     assert "Report: shown/report.html" in out
     assert Path("shown/report.html").is_file()
+
+
+def test_compare_tells_the_way_to_a_target(capsys: pytest.CaptureFixture[str]) -> None:
+    command = "compare experiment.toml -m fedavg -m local --seeds 2 --out both"
+    found = parsed(f"{command} --target 0.2 --json", capsys)["methods"]
+    assert isinstance(found, list)
+    for line in found:
+        ways = [way(Path(f"both/{line['method']}-seed{seed}"), 0.2) for seed in (0, 1)]
+        assert line["reached"] == sum(each is not None for each in ways)
+        assert line["target_rounds"] == sum(each[0] for each in ways if each) / line["reached"]
+        assert line["target_bytes"] == sum(each[1] for each in ways if each) / line["reached"]
+    _, out, _ = call(f"{command} --target 1 --quiet", capsys)
+    assert "rounds to target" in out
+    assert out.count("never") == 2
+    assert "rounds to target" in Path("both/report.html").read_text()
+    _, out, _ = call(f"{command} --csv", capsys)
+    head, *rows = out.splitlines()
+    assert head.startswith("method,runs,rounds,accuracy,")
+    assert [row.split(",")[0] for row in rows] == ["fedavg", "local"]
+    assert call(f"{command} --target 1.5", capsys)[0] == 2
+
+
+def way(run: Path, target: float) -> tuple[int, int] | None:
+    """The first evaluated round with this accuracy, and the bytes of all rounds until then, from the log."""
+    events = [json.loads(line) for line in (run / "events.jsonl").read_text().splitlines()]
+    reached = [each["round"] for each in events if each["event"] == "evaluation" and each["accuracy"] >= target]
+    if not reached:
+        return None
+    sent = [
+        each["bytes_up"] + each["bytes_down"] for each in events if "bytes_up" in each and each["round"] <= reached[0]
+    ]
+    return reached[0], sum(sent)
+
+
+def test_compare_takes_settings_of_a_method(capsys: pytest.CaptureFixture[str]) -> None:
+    found = parsed("compare experiment.toml -m fedsem:clusters=1 -m fedsem:clusters=2 --out both --json", capsys)
+    assert isinstance(found["methods"], list)
+    assert [line["method"] for line in found["methods"]] == ["fedsem, clusters 1", "fedsem, clusters 2"]
+    assert Path("both/fedsem-clusters=2-seed0/result.json").exists()
+    code, _, err = call("compare experiment.toml -m fedsem:clusters=0", capsys)
+    assert code == 2
+    assert "clusters is not usable" in err

@@ -31,11 +31,19 @@ class EveryVerb:
 
     def start(self, fleet: Fleet, first: First, now: Round) -> Remembered:
         described = fleet.moments(fleet.clients(), "public", 1, 0.5, now)
-        found = fleet.sketch(fleet.clients(), "pixels", 3, now)
         one = fleet.clients()[:1]
         tuned = fleet.train_mean(Assignment.of_one(fleet.weights("fashion-mnist"), one), now, "fashion-mnist").rows[0]
         encoded = fleet.sketch(one, "fashion-mnist", 1, now, tuned)
-        sketched = np.concatenate([found.points[client] for client in sorted(found.points)]).mean(axis=0)
+        sums = fleet.scatter(fleet.clients(), "pixels", now)
+        basis = np.stack([sums.total / sums.examples, *sums.products[:4] / sums.examples]).astype(np.float32)
+        sketches = [
+            fleet.sketch(fleet.clients(), "pixels", 3, now),
+            fleet.sketch(fleet.clients(), "pixels", 3, now, basis=basis),
+            fleet.sketch(fleet.clients(), "pixels", 3, now, own=2),
+        ]
+        sketched = np.concatenate(
+            [np.concatenate(list(dict(sorted(found.points.items())).values())).mean(axis=0) for found in sketches]
+        )
         updates = fleet.train(Assignment.of_one(first(0), fleet.clients()), now)
         drifts = updates.rows - updates.rows.mean(axis=0)
         side = np.linalg.svd(drifts, full_matrices=False)[0][:, 0] > 0
@@ -49,7 +57,8 @@ class EveryVerb:
         losses = fleet.losses(now.sample(fleet.clients()), state.centres, now)
         chosen = losses.best_row()
         means = fleet.train_mean(Assignment(state.centres, chosen), now)
-        alone = fleet.train(Assignment(state.centres, dict(list(chosen.items())[:1])), now)
+        first = Assignment(state.centres, dict(list(chosen.items())[:1]))
+        alone = fleet.train(first, replace(now, proximal=0.1), towards=state.centres.mean(axis=0))
         lonely = (alone.clients[0], alone.rows[0]) if alone.clients else state.lonely
         there = {client: token for client, token in state.tokens.items() if client in chosen}
         flags = fleet.changed(there, now)

@@ -135,8 +135,8 @@ def loopback(
         fleet = FlowerFleet(
             grid or grid_of(federation),
             Task({"name": net_name}, federation.shape, federation.classes),
-            net.size,
-            Deadlines(0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05),
+            net,
+            Deadlines(0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05),
             wait_for=len(federation),
             wait_seconds=2.0,
             present=(lambda n: [c for c in federation.clients if n > 1 or c not in late]) if late else None,

@@ -10,7 +10,7 @@ from fedclade.fleet.protocol import Means, Reply, Updates
 from fedclade.fleet.simulated import SimulatedFleet, Wire, undisturbed
 from fedclade.methods import AnyMethod
 from fedclade.nets import Net, net_for
-from fedclade.nouns import Assignment, ClientId, LocalTraining, Round
+from fedclade.nouns import Assignment, ClientId, LocalTraining, Round, Row
 from fedclade.runs.experiment import RunSettings
 from fedclade.runs.folder import RunFolder
 from fedclade.runs.loop import Engine, Judge, Progress, play
@@ -70,9 +70,9 @@ class Growing(SimulatedFleet):
     def clients(self) -> tuple[ClientId, ...]:
         return tuple(client for client in super().clients() if self.trained or client not in self.late)
 
-    def train(self, starts: Assignment, now: Round) -> Updates:
+    def train(self, starts: Assignment, now: Round, towards: Row | None = None) -> Updates:
         self.trained = True
-        return super().train(starts, now)
+        return super().train(starts, now, towards)
 
     def train_mean(self, starts: Assignment, now: Round, encoder: str = "") -> Means:
         self.trained = True

@@ -177,8 +177,8 @@ def test_refuses_a_liar(lie: str, two_groups: Federation, tmp_path: Path) -> Non
 def fleet_over(grid: Loopback, federation: Federation, wait_for: int) -> FlowerFleet:
     net = net_for("logistic", federation.shape, federation.classes)
     task = Task({"name": "logistic"}, federation.shape, federation.classes)
-    short = Deadlines(0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05)
-    return FlowerFleet(grid, task, net.size, short, wait_for=wait_for, wait_seconds=0.2)
+    short = Deadlines(0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05)
+    return FlowerFleet(grid, task, net, short, wait_for=wait_for, wait_seconds=0.2)
 
 
 def test_a_name_belongs_to_its_key(two_groups: Federation) -> None:
@@ -281,7 +281,7 @@ def test_a_simulated_client_that_fails_is_a_bug(two_groups: Federation) -> None:
     grid = grid_of(two_groups)
     net = net_for("logistic", two_groups.shape, two_groups.classes)
     task = Task({"name": "lenet"}, two_groups.shape, two_groups.classes)  # not the net that the rows are of
-    fleet = FlowerFleet(grid, task, net.size, Deadlines(), wait_for=len(two_groups), strict=True)
+    fleet = FlowerFleet(grid, task, net, Deadlines(), wait_for=len(two_groups), strict=True)
     fleet.begin(0)
     with pytest.raises(FedcladeError, match=r'client "client-0\d" failed'):
         fleet.evaluate(Assignment.of_one(net.first(0, 0), two_groups.clients), Round(1, seed=0))

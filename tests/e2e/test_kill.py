@@ -185,3 +185,27 @@ def test_a_full_disk_stops_the_run_and_loses_nothing(experiment: Path, tmp_path:
         "--json",
     )
     assert json.loads(resumed.stdout)["model_hash"] == json.loads(whole.stdout)["model_hash"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_a_comparison_killed_anywhere_goes_on_to_the_same_models(experiment: Path, tmp_path: Path) -> None:
+    """The comparison itself is killed, and nothing else: its runs must let go of their folders at once."""
+    words = ["compare", experiment, "-m", "fedavg", "-m", "local", "-m", "fedsem:clusters=3", "--seeds", "2"]
+    words += ["--set", "run.rounds=20", "--jobs", "2", "--json"]
+    whole = fedclade(*words, "--out", tmp_path / "whole")
+    assert whole.returncode == 0, whole.stderr
+    moment = random.Random(0)
+    for _ in range(4):
+        process = begun(*words, "--out", tmp_path / "killed")
+        time.sleep(3 + 2 * moment.random())  # loading takes about two seconds
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    again = fedclade(*words, "--out", tmp_path / "killed")
+    assert again.returncode == 0, again.stderr
+    found, wanted = (
+        [(run["method"], run["seed"], run["model_hash"]) for run in json.loads(each.stdout)["runs"]]
+        for each in (again, whole)
+    )
+    assert found == wanted
+    assert len(found) == 6

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from fedclade.fleet.gate import IMPLAUSIBLE, Gate, fault
+from fedclade.fleet.gate import IMPLAUSIBLE, Gate, diagonal, fault
 from fedclade.fleet.protocol import Ask, Reply, Verb
 from fedclade.nouns import Round
 
@@ -41,6 +41,7 @@ def good(client: str, verb: Verb = "train") -> Reply:
             "token": np.array(-7, np.int64),
         },
         "changed": {"changed": np.array(True)},
+        "scatter": {"total": np.full(6, 20.0), "products": np.full(21, 50, np.float32)},
     }
     return Reply(verb, client, 3, 10, arrays[verb])
 
@@ -51,7 +52,7 @@ def admitted(replies: Iterable[Reply], verb: Verb = "train") -> tuple[list[str],
     return heard, [refusal.reason for refusal in gate.refused]
 
 
-@pytest.mark.parametrize("verb", ["train", "losses", "evaluate", "sketch", "moments", "changed"])
+@pytest.mark.parametrize("verb", ["train", "losses", "evaluate", "sketch", "moments", "changed", "scatter"])
 def test_lets_a_good_reply_through(verb: Verb) -> None:
     assert fault(good("a", verb), ask("a", verb), 10) == ""
 
@@ -190,3 +191,27 @@ def test_hands_on_without_waiting_for_the_rest() -> None:
     gate = Gate({client: ask(client) for client in "abc"}, ENROLLED)
     next(iter(gate.admit(arriving())))
     assert arrived == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("arrays", "reason"),
+    [
+        ({"total": np.full(6, 20.0, np.float32)}, "total: got float32"),
+        ({"total": np.full(5, 20.0)}, "total: got shape (5,), need (6,)"),
+        ({"products": np.full((6, 6), 50, np.float32)}, "products: got shape (6, 6)"),
+        ({"products": np.full(36, 50, np.float32)}, "products: got shape (36,), need (21,)"),
+        ({"products": np.full(21, np.nan, np.float32)}, "products: got 21 of 21"),
+        ({"products": np.full(21, 1e20, np.float32)}, "products: got 1e+20, need at most 1e+19"),
+        # Of ten examples that sum to 20, the squares sum to 40 or more, and to no negative number.
+        ({"products": np.full(21, 39, np.float32)}, "total: got more than its squares allow"),
+        ({"products": np.full(21, -50, np.float32)}, "total: got more than its squares allow"),
+    ],
+)
+def test_sums_must_be_those_of_examples(arrays: dict[str, Any], reason: str) -> None:
+    assert fault(change(**arrays)(good("a", "scatter")), ask("a", "scatter"), 10).startswith(reason)
+
+
+def test_only_the_diagonal_of_products_is_squares() -> None:
+    """The upper triangle of 3 x 3, row by row: its diagonal stands at 0, 3 and 5."""
+    assert diagonal(3).tolist() == [0, 3, 5]
+    assert np.array_equal(np.eye(6)[np.triu_indices(6)].nonzero()[0], diagonal(6))

@@ -30,11 +30,12 @@ def examples(count: int, shape: tuple[int, ...], classes: int, *, seed: int = 0,
     return Part(Pool(inputs, chance.integers(classes, size=2 * count)), np.arange(0, 2 * count, 2))  # type: ignore[arg-type]  # one of its three kinds
 
 
-def plain_sgd(net: Net, start: Row, part: Part, now: Round, client: str) -> Trained:
+def plain_sgd(net: Net, start: Row, part: Part, now: Round, client: str, towards: Row | None = None) -> Trained:
     """E epochs on batches in the order that (seed, round, client) fixes; the mean loss of the last one."""
     how, module = now.local, net.module(start).train()
     inputs, labels = torch.from_numpy(part.inputs), torch.from_numpy(part.labels)
-    before: list[Tensor] = [parameter.detach().clone() for parameter in module.parameters()]
+    anchor = net.module(start if towards is None else towards)
+    before: list[Tensor] = [parameter.detach().clone() for parameter in anchor.parameters()]
     sgd = torch.optim.SGD(module.parameters(), lr=how.lr, momentum=how.momentum, weight_decay=how.weight_decay)
     order = now.generator("batches", client)
     losses: list[float] = []

@@ -19,7 +19,7 @@ from fedclade.local.kernel import Kernel, library
 from fedclade.local.plan import Path, plan
 from fedclade.local.stack import Stack, stack_of
 from fedclade.nets import Net, net_for
-from fedclade.nouns import InputError, LocalTraining, Round
+from fedclade.nouns import InputError, LocalTraining, Round, Row
 from local.plain import examples, plain_sgd
 
 FEATURES, CLASSES = 13, 5
@@ -97,10 +97,10 @@ PATHS: dict[str, Callable[[Net], Path]] = {
 }
 
 
-def agrees(path: Path, net: Net, part: Part, now: Round) -> None:
+def agrees(path: Path, net: Net, part: Part, now: Round, towards: Row | None = None) -> None:
     start = net.first(1)
-    wanted = plain_sgd(net, start, part, now, "a")
-    row, loss = path.train(start, part, now, "a")
+    wanted = plain_sgd(net, start, part, now, "a", towards)
+    row, loss = path.train(start, part, now, "a", towards)
     np.testing.assert_allclose(row, wanted.row, rtol=0, atol=1e-5)
     assert loss == pytest.approx(wanted.loss, abs=1e-5)
     assert row.dtype == np.float32
@@ -120,6 +120,18 @@ def test_a_stack_is_trained_as_by_plain_sgd(path: str, made: str, way: str) -> N
 def test_fedprox_pulls_on_every_path(path: str, way: str) -> None:
     net = Net("three layers", three_layers)
     agrees(PATHS[path](net), net, examples(23, (FEATURES,), CLASSES), Round(3, 11, local=WAYS[way], proximal=0.7))
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("way", ["plain", "momentum", "everything"])
+def test_a_pull_may_be_to_another_model(path: str, way: str) -> None:
+    net, part = Net("three layers", three_layers), examples(23, (FEATURES,), CLASSES)
+    now = Round(3, 11, local=WAYS[way], proximal=0.7)
+    agrees(PATHS[path](net), net, part, now, towards=net.first(8))
+    asked = [Training(net.first(1), part, now, "a", net.first(8)), Training(net.first(1), part, now, "a")]
+    rows = [row for row, _ in PATHS[path](net).train_all(asked)]  # side by side, each with its own
+    np.testing.assert_allclose(rows[0], plain_sgd(net, net.first(1), part, now, "a", net.first(8)).row, atol=1e-5)
+    np.testing.assert_allclose(rows[1], plain_sgd(net, net.first(1), part, now, "a").row, atol=1e-5)
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -301,7 +313,9 @@ def test_a_convolutional_net_is_trained_as_by_plain_sgd(name: str, way: str) -> 
 def test_fedprox_pulls_on_convolutions_too(name: str, momentum: float) -> None:
     how = LocalTraining(batch=9, lr=0.02, momentum=momentum)
     part = examples(20, SHAPES[name], CLASSES, as_bytes=True)
-    agrees(convolution(CNNS[name]), CNNS[name], part, Round(3, 11, local=how, proximal=0.7))
+    now = Round(3, 11, local=how, proximal=0.7)
+    agrees(convolution(CNNS[name]), CNNS[name], part, now)
+    agrees(convolution(CNNS[name]), CNNS[name], part, now, towards=CNNS[name].first(8))
 
 
 @pytest.mark.parametrize("name", CNNS)

@@ -145,6 +145,64 @@ MUTANTS = {
         ),
         ("tests/local/test_tuning.py",),
     ),
+    # CFLA starts all clusters of IFCA from one model: everybody chooses the first, for ever.
+    "identical starts of IFCA": Mutant(
+        (("methods/ifca.py", "np.stack([first(number) for number in", "np.stack([first(0) for number in"),),
+        ("tests/methods/test_ifca.py",),
+    ),
+    # FedLab's IFCA reads `payload[1:0]`, which is always empty: no model ever reaches anybody.
+    "an empty payload": Mutant(
+        (("fleet/server.py", "models.rows[row : row + 1]", "models.rows[1:0]"),),
+        ("tests/methods/test_ifca.py",),
+    ),
+    # CFL's published code and its copies: after the first split, positions in a part are taken for clients.
+    "positions in a part of the clients as ids": Mutant(
+        (
+            (
+                "methods/fedsem.py",
+                "clients = [client for client, is_one in zip(updates.clients, these, strict=True) if is_one]",
+                "clients = list(updates.clients[: int(these.sum())])",
+            ),
+        ),
+        ("tests/methods/test_fedsem.py",),
+    ),
+    "positions in a part of a matrix as ids": Mutant(
+        (
+            (
+                "relate/number.py",
+                "tuple(distances.clients[each] for each in some)",
+                "distances.clients[: len(some)]",
+            ),
+        ),
+        ("tests/relate/test_number.py",),
+    ),
+    # FLT's FedSEM clusters everybody's models in every round, also those that were never trained.
+    "untrained clients in FedSEM's k-means": Mutant(
+        (
+            (
+                "methods/fedsem.py",
+                "gathered = {**state.gathered,",
+                "gathered = {**dict.fromkeys(fleet.clients(), state.initial), **state.gathered,",
+            ),
+            (
+                "methods/fedsem.py",
+                "examples = {**state.examples,",
+                "examples = {**dict.fromkeys(fleet.clients(), 1), **state.examples,",
+            ),
+        ),
+        ("tests/methods/test_fedsem.py",),
+    ),
+    # FLT's published code fits principal components at each client, and compares places in them.
+    "a basis for each client": Mutant(
+        (
+            (
+                "methods/pca.py",
+                'if self.basis == "own":\n            return fleet',
+                "if True:\n            return fleet",
+            ),
+        ),
+        ("tests/methods/test_pca.py",),
+    ),
     # A checkpoint that does not say how far the log was good doubles facts after a kill.
     "checkpoints are not verified": Mutant(
         (("runs/manifest.py", "if digest(content) != checksum:", "if False:"),),

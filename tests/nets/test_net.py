@@ -169,3 +169,11 @@ def test_an_own_net_is_a_function(not_a_function: object) -> None:
         net_for(not_a_function, (2,), 2)  # type: ignore[arg-type]  # what is tested
     with pytest.raises(InputError, match="settings for an own function"):
         net_for(lambda: nn.Linear(2, 2), (2,), 2, {"hidden": 3})
+
+
+def test_layers_are_modules_with_their_weights_and_biases() -> None:
+    """784 inputs, 200 units, 10 classes; a frozen layer, and what BatchNorm only counts, are no layers to train."""
+    assert net_for("mlp", (1, 28, 28), 10).layers == (784 * 200 + 200, 200 * 10 + 10)
+    mixed = Net("mixed", lambda: nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 2, bias=False)))
+    assert mixed.layers == (16, 8, 8)
+    assert mixed.size == 16 + 8 + 8 + 8  # and two running statistics

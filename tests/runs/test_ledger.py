@@ -32,31 +32,38 @@ def test_every_verb_by_hand(alike: Federation) -> None:
         counted.sketch(some, "fashion-mnist", 2, NOW)
         counted.sketch(some, "fashion-mnist", 2, NOW, whole, 1)
         counted.train_mean(Assignment.of_one(whole, some), NOW, "fashion-mnist")
+        counted.sketch(some, "pixels", 4, NOW, basis=np.eye(3, 64, dtype=np.float32))
+        counted.scatter(some, "pixels", NOW)
+        counted.train(Assignment.of_one(first, some), NOW, towards=first)
         counted.moments(some, "public", 1, 0.0, NOW)
         counted.changed(dict.fromkeys(some, 7), NOW)
         counted.evaluate(Assignment.of_one(first, some), NOW)
     # Down: to each of three clients. Up: from the two that were heard; a count and a loss beside each model.
     assert ledger.down == {
-        "train": 3 * MODEL,
+        "train": (3 + 6) * MODEL,  # once with a second model to be pulled to
         "train_mean": 3 * MODEL,
         "losses": 15 * MODEL,
-        "sketch": 3 * 4 * (25_956 + 51_577),  # the half that encodes, or all of it, where it is fine-tuned
+        "sketch": 3 * 4 * (25_956 + 51_577 + 3 * 64),  # half of an autoencoder, or all of it; a middle, two components
         "tune": 3 * 4 * 51_577,
+        "scatter": 0,
         "moments": 0,
         "changed": 3 * 8,
         "evaluate": 3 * MODEL,
     }
     assert ledger.up == {
-        "train": 2 * (MODEL + 16),
+        "train": 2 * 2 * (MODEL + 16),
         "train_mean": 2 * (MODEL + 16),
         "losses": 2 * (5 + 1) * 8,
-        "sketch": 2 * (4 * 64 * 4 + 6 * 8) + 2 * 2 * (2 * 128 * 4 + 4 * 8),  # points; counts, token, examples
+        # Points; counts, token, examples.
+        "sketch": 2 * (4 * 64 * 4 + 6 * 8) + 2 * 2 * (2 * 128 * 4 + 4 * 8) + 2 * (4 * 2 * 4 + 6 * 8),
         "tune": 2 * (4 * 51_577 + 16),
+        "scatter": 2 * (64 * 65 // 2 * 4 + 65 * 8),  # a triangle; a sum for each feature, examples
         "moments": 2 * (10 * (32 + 1) * 4 + 12 * 8),  # means, variances; counts, token, examples
         "changed": 2 * 9,
         "evaluate": 2 * 3 * 8,
     }
-    assert ledger.by_client["client-01"] == 7 * MODEL + 8 + 4 * (25_956 + 2 * 51_577)  # asked, and never heard
+    # Asked, and never heard.
+    assert ledger.by_client["client-01"] == 9 * MODEL + 8 + 4 * (25_956 + 2 * 51_577 + 3 * 64)
     assert ledger.trained == {"client-00", "client-02"}
     assert [client for _, client in ledger.silent] == ["client-01"] * 10
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedclade.cli.screen import Json, Quiet, emit, progress, table
+from fedclade.cli.screen import Json, Quiet, emit, emit_csv, progress, table
 
 if TYPE_CHECKING:
     from fedclade.runs.experiment import Experiment
@@ -62,13 +62,26 @@ def resume(
 def compare(
     experiment: ExperimentFile,
     methods: Annotated[
-        list[str], typer.Option("--method", "-m", help="A method to compare; repeatable.", show_default=False)
+        list[str],
+        typer.Option(
+            "--method",
+            "-m",
+            metavar="NAME[:KEY=VALUE,...]",
+            help="A method to compare, with settings if it needs any; repeatable.",
+            show_default=False,
+        ),
     ],
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds, from run.seed on.")] = 1,
     changes: Changes = None,
     seed: Seed = None,
     out: Out = None,
+    target: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, help="Also the rounds and megabytes to this accuracy, 0 to 1.", show_default=False),
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=0, help="Runs at once, each in one process; 0: one for each processor.")] = 0,
     as_json: Json = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print the table as CSV.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Train several methods on the same data and seeds; print the table and write a report.
@@ -79,7 +92,8 @@ def compare(
     from fedclade.runs.folder import new_name
 
     wanted = read_experiment(experiment, changes or (), seed)
-    together(wanted, methods, seeds, out or Path("runs") / new_name("compare", wanted.source), as_json, quiet)
+    folder = out or Path("runs") / new_name("compare", wanted.source)
+    together(wanted, methods, seeds, folder, as_json, quiet, target=target, jobs=jobs, as_csv=as_csv)
 
 
 DEMO = {
@@ -107,22 +121,43 @@ def demo(out: Out = None, as_json: Json = False, quiet: Quiet = False) -> None:
         print(f"Next: fedclade runs show {folder / (shown[0] + '-seed0')}")
 
 
-def together(experiment: "Experiment", methods: list[str], seeds: int, out: Path, as_json: bool, quiet: bool) -> None:
+def together(
+    experiment: "Experiment",
+    methods: list[str],
+    seeds: int,
+    out: Path,
+    as_json: bool,
+    quiet: bool,
+    *,
+    target: float | None = None,
+    jobs: int = 1,
+    as_csv: bool = False,
+) -> None:
     """Compare, print the table, write the report."""
-    from fedclade.report.comparison import HEADINGS, as_table, as_text, compared
+    from fedclade.report.comparison import HEADINGS, TO_TARGET, as_table, as_text, compared, with_target
     from fedclade.report.html import write_report
     from fedclade.runs import compare as comparing
 
-    with progress(quiet or as_json) as watch:
+    with progress(quiet or as_json or as_csv) as watch:
         plans = comparing.planned(experiment, methods, seeds, out)
-        done = comparing.compare(plans, watch=lambda plan: watch(f"{plan.method_name}, seed {plan.run.seed}"))
+        done = comparing.compare(
+            plans,
+            jobs=jobs or comparing.best_jobs(experiment, len(plans)),
+            watch=lambda plan: watch(f"{plan.method_name}, seed {plan.run.seed}"),
+        )
     folders = [each.folder for each in done]
-    lines = compared(folders)
-    report = write_report(folders, out / "report.html")
+    lines = compared(folders, target)
+    report = write_report(folders, out / "report.html", target)
     if as_json:
         emit({"methods": as_table(lines), "runs": [dict(each.result) for each in done], "report": str(report)})
         return
-    table(HEADINGS, [as_text(line) for line in lines])
+    if as_csv:
+        emit_csv(as_table(lines))
+        return
+    if target is None:
+        table(HEADINGS, [as_text(line) for line in lines])
+    else:
+        table(HEADINGS + TO_TARGET, [with_target(line) for line in lines])
     print(f"Report: {report}")
 
 

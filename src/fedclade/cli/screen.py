@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +20,15 @@ def emit(value: object) -> None:
     from fedclade.runs.folder import finite
 
     print(json.dumps(finite(value), allow_nan=False))
+
+
+def emit_csv(rows: Sequence[Mapping[str, object]]) -> None:
+    """Rows with the same keys as CSV on stdout; what is not known is empty."""
+    import csv
+
+    writer = csv.DictWriter(sys.stdout, list(rows[0]) if rows else [], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> None:

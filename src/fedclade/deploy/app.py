@@ -85,7 +85,7 @@ def venue(experiment: Experiment, grid: Grid) -> Venue:
         yield FlowerFleet(
             grid,
             Task(experiment.net, shape, classes),
-            net.size,
+            net,
             deadlines_of(engine),
             wait_for=engine.clients,
             wait_seconds=engine.wait_seconds,

@@ -53,6 +53,11 @@ def expected(ask: Ask) -> dict[str, Form]:
             "variances": Form(np.float32, (ask.classes,), least_value=0),
             "token": Form(np.int64, ()),
         }
+    if ask.verb == "scatter":
+        return {
+            "total": Form(np.float64, (ask.features,)),
+            "products": Form(np.float32, (ask.features * (ask.features + 1) // 2,)),
+        }
     if ask.verb == "changed":
         return {"changed": Form(np.bool_, ())}
     return {
@@ -85,7 +90,28 @@ def fault(reply: Reply, ask: Ask, enrolled: int) -> str:
             return f"points: got {len(points)} with {len(counts)} counts, need 1 to {ask.points} with as many"
         if int(counts.max()) > reply.examples or int(counts.sum()) > reply.examples:
             return f"counts: got more than {reply.examples} examples, need at most those"
+    if ask.verb == "scatter":
+        return scatter_fault(reply, ask.features)
     return moments_fault(reply) if ask.verb == "moments" else ""
+
+
+def scatter_fault(reply: Reply, features: int) -> str:
+    """What is wrong with sums that have the right form; empty if they can be those of so many examples."""
+    total = np.asarray(reply.arrays["total"], np.float64)
+    squares = np.asarray(reply.arrays["products"], np.float64)[diagonal(features)]
+    most = LARGEST * LARGEST * reply.examples
+    if float(squares.max(initial=0)) > most:
+        return f"products: got {float(squares.max()):g}, need at most {most:g}"
+    if (total**2 > 1.001 * reply.examples * squares + 1e-6).any():  # Cauchy and Schwarz, and rounding
+        return "total: got more than its squares allow, need sums of the same examples"
+    return ""
+
+
+def diagonal(features: int) -> NDArray[np.int64]:
+    """Where the diagonal of a matrix stands in its upper triangle, row by row."""
+    rows = np.arange(features)
+    places: NDArray[np.int64] = rows * features - rows * (rows - 1) // 2
+    return places
 
 
 def moments_fault(reply: Reply) -> str:

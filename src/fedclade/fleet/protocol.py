@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from fedclade.nouns import Assignment, ClientId, Moments, Round, Row, Rows
 
-Verb = Literal["train", "losses", "evaluate", "sketch", "moments", "changed"]
+Verb = Literal["train", "losses", "evaluate", "sketch", "scatter", "moments", "changed"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,13 +29,19 @@ class Ask:
     client: ClientId
     now: Round
     rows: Rows
-    """The models sent along, (models, parameters); sketch: the encoder's weights, none if every client has it."""
+    """The models sent along, (models, parameters); train: the start, and where it is pulled to if not there.
+
+    sketch: the encoder's weights as one row, or the middle and the components of a basis, (1 + components, numbers of
+    an encoded example); none if every client has what it needs.
+    """
     encoder: str = ""
-    """sketch, moments: how examples become points; train: it is an encoder of this kind that is trained."""
+    """sketch, scatter, moments: how examples become points; train: it is an encoder of this kind that is trained."""
     points: int = 0
     """sketch: how many points are wanted at the most."""
     features: int = 0
-    """sketch, moments: how many numbers a point has."""
+    """sketch, scatter, moments: how many numbers a point has."""
+    own: int = 0
+    """sketch: in so many principal components of the client's own examples; 0: not."""
     classes: int = 0
     """moments: how many labels there are."""
     fewest: int = 1
@@ -152,6 +158,19 @@ class Sketches:
 
 
 @dataclass(frozen=True, eq=False)
+class Scatter:
+    """`scatter`: sums over all examples of all clients that answered, nothing of one client."""
+
+    examples: int
+    total: NDArray[np.float64]
+    """(features,): the sum of the encoded examples."""
+    products: NDArray[np.float64]
+    """(features, features): the sum of their outer products."""
+    heard: tuple[ClientId, ...]
+    refused: tuple[Refusal, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
 class Described:
     """`moments`: the class moments of each client's data."""
 
@@ -181,8 +200,15 @@ class Fleet(Protocol):
         """How many training examples each client said it has when it joined. Nothing is sent for this."""
         ...
 
-    def train(self, starts: Assignment, now: Round) -> Updates:
-        """Each client trains the model it is assigned; its own model comes back."""
+    def layers(self) -> tuple[int, ...]:
+        """How many numbers of a model belong to each trained layer, in their order. Nothing is sent for this."""
+        ...
+
+    def train(self, starts: Assignment, now: Round, towards: Row | None = None) -> Updates:
+        """Each client trains the model it is assigned; its own model comes back.
+
+        The pull of `now.proximal` is to where a client starts, or to this model.
+        """
         ...
 
     def train_mean(self, starts: Assignment, now: Round, encoder: str = "") -> Means:
@@ -204,6 +230,10 @@ class Fleet(Protocol):
         """All weights of this encoder as the server has them; none if every client has it. Nothing is sent for this."""
         ...
 
+    def scatter(self, clients: Sequence[ClientId], encoder: str, now: Round) -> Scatter:
+        """The sums of all clients' encoded examples and of their outer products."""
+        ...
+
     def sketch(
         self,
         clients: Sequence[ClientId],
@@ -212,10 +242,14 @@ class Fleet(Protocol):
         now: Round,
         weights: Row | None = None,
         epochs: int = 0,
+        basis: Rows | None = None,
+        own: int = 0,
     ) -> Sketches:
         """Each client encodes its training data and reduces them to at most so many points.
 
         It is sent the weights (those of the encoder, if no others are given), and fine-tunes them first if asked to.
+        Or points are places in this basis (a middle, then components), or in so many principal components of the
+        client's own.
         """
         ...
 

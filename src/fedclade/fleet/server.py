@@ -13,7 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedclade.fleet.gate import Arrival, Gate
-from fedclade.fleet.protocol import Ask, Described, Flags, Losses, Means, Reply, Scores, Sketches, Updates, Verb
+from fedclade.fleet.protocol import (
+    Ask,
+    Described,
+    Flags,
+    Losses,
+    Means,
+    Reply,
+    Scatter,
+    Scores,
+    Sketches,
+    Updates,
+    Verb,
+)
 from fedclade.nouns import Assignment, ClientId, Encoding, InputError, Moments, Round, Row, Rows
 
 NOTHING: Rows = np.zeros((0, 0), np.float32)
@@ -27,6 +39,8 @@ class Post:
 
     parameters: int
     """Numbers in a model."""
+    layers: tuple[int, ...]
+    """How many of them belong to each trained layer."""
     opened: Callable[[str], Encoding]
     """The encoder of this name, or in this file."""
     classes: int
@@ -39,9 +53,12 @@ class Post:
     """Requests out; what arrives, in any order."""
 
 
-def train(post: Post, starts: Assignment, now: Round) -> Updates:
+def train(post: Post, starts: Assignment, now: Round, towards: Row | None = None) -> Updates:
     """Each client's own model."""
-    gate, replies = replies_to(post, "train", models_of(starts), now)
+    models = models_of(starts)
+    if towards is not None:
+        models = ((client, np.concatenate([row, towards[None]])) for client, row in models)
+    gate, replies = replies_to(post, "train", models, now)
     heard = list(replies)
     return Updates(
         clients=tuple(reply.client for reply in heard),
@@ -114,12 +131,23 @@ def sketch(
     now: Round,
     weights: Row | None = None,
     epochs: int = 0,
+    basis: Rows | None = None,
+    own: int = 0,
 ) -> Sketches:
     """A few points of each client's encoded data. Only who fine-tunes is sent what does not encode."""
     found = tunable(post.opened(encoder), encoder) if epochs else post.opened(encoder)
     sent = found.weights if weights is None else weights
     rows = (sent if epochs else sent[: found.part])[None] if len(sent) else NOTHING
-    told = {"encoder": found.kind, "points": points, "features": found.width, "epochs": epochs}
+    width = found.width
+    if basis is not None or own:
+        unweighed(found, encoder)
+    if basis is not None:
+        if basis.ndim != 2 or basis.shape[1] != width or len(basis) < 2:
+            raise InputError(
+                "a basis does not fit", where="fleet.sketch", got=str(basis.shape), need=f"(1 + components, {width})"
+            )
+        rows, width = basis, len(basis) - 1
+    told = {"encoder": found.kind, "points": points, "features": own or width, "epochs": epochs, "own": own}
     gate, replies = replies_to(post, "sketch", ((client, rows) for client in clients), now, told)
     heard = list(replies)
     return Sketches(
@@ -129,6 +157,23 @@ def sketch(
         sent=rows.size,
         refused=gate.refused,
     )
+
+
+def scatter(post: Post, clients: Sequence[ClientId], encoder: str, now: Round) -> Scatter:
+    """Sums over all clients: each reply is added and forgotten, in request order."""
+    width = unweighed(post.opened(encoder), encoder).width
+    total, triangle = np.zeros(width), np.zeros(width * (width + 1) // 2)
+    examples, heard = 0, []
+    told = {"encoder": encoder, "features": width}
+    gate, replies = replies_to(post, "scatter", ((client, NOTHING) for client in clients), now, told)
+    for reply in replies:
+        total += np.asarray(reply.arrays["total"], np.float64)
+        triangle += np.asarray(reply.arrays["products"], np.float64)
+        examples += reply.examples
+        heard.append(reply.client)
+    products = np.zeros((width, width))
+    products[np.triu_indices(width)] = triangle
+    return Scatter(examples, total, products + np.triu(products, 1).T, tuple(heard), gate.refused)
 
 
 def moments(post: Post, clients: Sequence[ClientId], encoder: str, fewest: int, noise: float, now: Round) -> Described:
@@ -165,7 +210,7 @@ def tunable(found: Encoding, name: str) -> Encoding:
 def unweighed(found: Encoding, name: str) -> Encoding:
     """An encoder that every client has, or an error."""
     if len(found.weights):
-        raise InputError(f"encoder {name} has weights", where="moments", need="one that every client has")
+        raise InputError(f"encoder {name} has weights", need="one that every client has")
     return found
 
 

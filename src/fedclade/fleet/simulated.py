@@ -16,6 +16,7 @@ from fedclade.fleet.protocol import (
     Means,
     Refusal,
     Reply,
+    Scatter,
     Scores,
     Sketches,
     Updates,
@@ -74,6 +75,7 @@ class SimulatedFleet:
         )
         self._post = server.Post(
             parameters=net.size,
+            layers=net.layers,
             opened=partial(opened, shape=known.shape),
             classes=known.classes,
             trained=lambda: self._enrolled,
@@ -115,8 +117,11 @@ class SimulatedFleet:
     def examples(self, clients: Sequence[ClientId]) -> dict[ClientId, int]:
         return {client: self._enrolled[client] for client in clients}
 
-    def train(self, starts: Assignment, now: Round) -> Updates:
-        return server.train(self._post, starts, now)
+    def layers(self) -> tuple[int, ...]:
+        return self._post.layers
+
+    def train(self, starts: Assignment, now: Round, towards: Row | None = None) -> Updates:
+        return server.train(self._post, starts, now, towards)
 
     def train_mean(self, starts: Assignment, now: Round, encoder: str = "") -> Means:
         return server.train_mean(self._post, starts, now, encoder)
@@ -130,6 +135,9 @@ class SimulatedFleet:
     def weights(self, encoder: str) -> Row:
         return self._post.opened(encoder).weights
 
+    def scatter(self, clients: Sequence[ClientId], encoder: str, now: Round) -> Scatter:
+        return server.scatter(self._post, clients, encoder, now)
+
     def sketch(
         self,
         clients: Sequence[ClientId],
@@ -138,8 +146,10 @@ class SimulatedFleet:
         now: Round,
         weights: Row | None = None,
         epochs: int = 0,
+        basis: Rows | None = None,
+        own: int = 0,
     ) -> Sketches:
-        return server.sketch(self._post, clients, encoder, points, now, weights, epochs)
+        return server.sketch(self._post, clients, encoder, points, now, weights, epochs, basis, own)
 
     def moments(self, clients: Sequence[ClientId], encoder: str, fewest: int, noise: float, now: Round) -> Described:
         return server.moments(self._post, clients, encoder, fewest, noise, now)

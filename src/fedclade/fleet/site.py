@@ -16,7 +16,7 @@ from fedclade.local import Client, one_thread
 from fedclade.nets import Module, net_for
 from fedclade.nouns import ClientId, InputError, Rows
 
-Trip = Literal["train", "losses", "evaluate", "sketch", "moments", "changed", "enrol"]
+Trip = Literal["train", "losses", "evaluate", "sketch", "scatter", "moments", "changed", "enrol"]
 """What a message asks for: a verb, or that the client says who it is."""
 OwnNet = Callable[[], Module]
 

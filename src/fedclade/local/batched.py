@@ -110,7 +110,12 @@ class Together:
         self.models = Stacked(stack, len(asked))
         for number, each in enumerate(asked):
             self.models.load(number, each.start)
-        self._anchor = self.models.whole.clone() if self.now.proximal else None
+        self._anchor = self.models.whole if self.now.proximal else None
+        if self._anchor is not None:
+            anchors = Stacked(stack, len(asked))
+            for number, each in enumerate(asked):
+                anchors.load(number, each.start if each.towards is None else each.towards)
+            self._anchor = anchors.whole
         self._velocity = Stacked(stack, len(asked)) if how.momentum else None
         self._inputs = widened(
             torch.cat([torch.from_numpy(each.part.inputs).reshape(len(each.part), -1) for each in asked])
@@ -230,8 +235,10 @@ class Batched:
     def __init__(self, stack: Stack, general: General) -> None:
         self._stack, self._general = stack, general
 
-    def train(self, start: Row, part: Part, now: Round, client: ClientId) -> tuple[Row, float]:
-        return self.train_all([Training(start, part, now, client)])[0]
+    def train(
+        self, start: Row, part: Part, now: Round, client: ClientId, towards: Row | None = None
+    ) -> tuple[Row, float]:
+        return self.train_all([Training(start, part, now, client, towards)])[0]
 
     def train_all(self, asked: Sequence[Training]) -> list[tuple[Row, float]]:
         """What each of these clients ends with, in their order."""
@@ -242,7 +249,7 @@ class Batched:
                 self._general.fitting(each.start)
                 alike.setdefault((each.now, each.width), []).append(number)
             else:
-                found[number] = self._general.train(each.start, each.part, each.now, each.client)
+                found[number] = self._general.train(each.start, each.part, each.now, each.client, each.towards)
         with torch.no_grad():
             for numbers in alike.values():
                 numbers.sort(key=lambda number: -asked[number].steps)

@@ -11,6 +11,7 @@ from fedclade.fleet.protocol import Ask, Reply
 from fedclade.local.general import Asked, PathName, Training
 from fedclade.local.moments import blurred, moments, secret_of, token_of
 from fedclade.local.plan import plan
+from fedclade.local.scatter import placing, scatter
 from fedclade.local.sketch import sketch
 from fedclade.local.tuning import tuned
 from fedclade.nets import Net
@@ -33,14 +34,16 @@ class Client:
     def answer(self, ask: Ask, data: ClientData) -> Reply:
         """What the client replies. An exception here is a bug, or a client that fails: the engine decides which."""
         verbs = {"train": self._train, "losses": self._losses, "evaluate": self._evaluate, "sketch": self._sketch}
-        verbs |= {"moments": self._moments, "changed": self._changed}
+        verbs |= {"scatter": self._scatter, "moments": self._moments, "changed": self._changed}
         return verbs[ask.verb](ask, data)
 
     def answers(self, asked: Sequence[tuple[Ask, ClientData]]) -> list[Reply]:
         """The replies of several clients: the same as one by one, but trained at once where that is faster."""
         if self._path.together == 1 or any(ask.verb != "train" or ask.encoder for ask, _ in asked):
             return [self.answer(ask, data) for ask, data in asked]
-        found = self._path.train_all([Training(ask.rows[0], data.train, ask.now, ask.client) for ask, data in asked])
+        found = self._path.train_all(
+            [Training(ask.rows[0], data.train, ask.now, ask.client, towards(ask)) for ask, data in asked]
+        )
         return [trained(ask, data, *each) for (ask, data), each in zip(asked, found, strict=True)]
 
     @property
@@ -58,7 +61,7 @@ class Client:
         if ask.encoder:
             epochs = ask.now.local.epochs
             return trained(ask, data, *tuned(ask.encoder, ask.rows[0], data.train, epochs, ask.now, ask.client))
-        return trained(ask, data, *self._path.train(ask.rows[0], data.train, ask.now, ask.client))
+        return trained(ask, data, *self._path.train(ask.rows[0], data.train, ask.now, ask.client, towards(ask)))
 
     def _losses(self, ask: Ask, data: ClientData) -> Reply:
         found = self._path.losses(ask.rows, data.train)
@@ -70,13 +73,19 @@ class Client:
         return Reply("evaluate", ask.client, ask.now.number, len(data.test), arrays)
 
     def _sketch(self, ask: Ask, data: ClientData) -> Reply:
-        weights = ask.rows[0] if len(ask.rows) else NO_WEIGHTS
+        basis = ask.rows if len(ask.rows) > 1 else ask.rows[:0]
+        weights = ask.rows[0] if len(ask.rows) == 1 else NO_WEIGHTS
         if ask.epochs:
             weights, _ = tuned(ask.encoder, weights, data.train, ask.epochs, ask.now, ask.client)
-        points, counts = sketch(data.train, ask.encoder, ask.points, ask.now, ask.client, weights)
+        place = placing(basis, ask.own)
+        points, counts = sketch(data.train, ask.encoder, ask.points, ask.now, ask.client, weights, place)
         token = np.array(token_of(data.train, ask.now, ask.client), np.int64)
         arrays: dict[str, NDArray[np.generic]] = {"points": points, "counts": counts, "token": token}
         return Reply("sketch", ask.client, ask.now.number, len(data.train), arrays)
+
+    def _scatter(self, ask: Ask, data: ClientData) -> Reply:
+        total, products = scatter(data.train, ask.encoder)
+        return Reply("scatter", ask.client, ask.now.number, len(data.train), {"total": total, "products": products})
 
     def _moments(self, ask: Ask, data: ClientData) -> Reply:
         fewest = max(ask.fewest, 2) if ask.noise else ask.fewest  # noise is as large as examples differ: one does not
@@ -89,6 +98,11 @@ class Client:
     def _changed(self, ask: Ask, data: ClientData) -> Reply:
         changed = np.array(token_of(data.train, ask.now, ask.client) != ask.token)
         return Reply("changed", ask.client, ask.now.number, len(data.train), {"changed": changed})
+
+
+def towards(ask: Ask) -> Row | None:
+    """Where training is pulled to, if not to where it starts."""
+    return ask.rows[1] if len(ask.rows) > 1 else None
 
 
 def trained(ask: Ask, data: ClientData, row: Row, loss: float) -> Reply:

@@ -146,11 +146,14 @@ class Convolution:
     def __init__(self, form: Convolutional, functions: Library, general: General) -> None:
         self._form, self._library, self._general = form, functions, general
 
-    def train(self, start: Row, part: Part, now: Round, client: ClientId) -> tuple[Row, float]:
+    def train(
+        self, start: Row, part: Part, now: Round, client: ClientId, towards: Row | None = None
+    ) -> tuple[Row, float]:
         if not self._form.reads(part):
-            return self._general.train(start, part, now, client)
+            return self._general.train(start, part, now, client, towards)
         how, count, drops = now.local, len(part), self._form.head.drops
-        learner = Learner(self._form, self._library, self._general.fitting(start), now)
+        anchor = self._general.fitting(start if towards is None else towards)
+        learner = Learner(self._form, self._library, self._general.fitting(start), anchor, now)
         inputs, labels = torch.from_numpy(part.inputs), part.labels
         order, total = now.generator("batches", client), 0.0
         with torch.no_grad(), self._general.seeded(now, client):
@@ -163,7 +166,7 @@ class Convolution:
         return learner.row, total / count
 
     def train_all(self, asked: Sequence[Training]) -> list[tuple[Row, float]]:
-        return [self.train(each.start, each.part, each.now, each.client) for each in asked]
+        return [self.train(each.start, each.part, each.now, each.client, each.towards) for each in asked]
 
     def score(self, row: Row, part: Part) -> tuple[int, float]:
         return self._general.score(row, part)
@@ -175,14 +178,15 @@ class Convolution:
 class Learner:
     """One client's model while it is trained."""
 
-    def __init__(self, form: Convolutional, functions: Library, start: Row, now: Round) -> None:
-        self._form, self._library, self._now, self._start = form, functions, now, start
+    def __init__(self, form: Convolutional, functions: Library, start: Row, anchor: Row, now: Round) -> None:
+        self._form, self._library, self._now = form, functions, now
+        self._kept = anchor  # the kernel reads it where it stands
         self.row = aligned(start)
         self._velocity = aligned(np.zeros_like(start)) if now.local.momentum else None
         self._net, self._rule = CNet.of(form.head), CRule.of(now)
-        self._state = CState.of(self.row, self._velocity, start)
+        self._state = CState.of(self.row, self._velocity, anchor)
         self._weights = torch.from_numpy(self.row[: form.cut])
-        self._anchor = self._weights.clone()
+        self._anchor = torch.from_numpy(anchor[: form.cut].copy())
         self._gradient = torch.zeros(form.cut)
         self._pieces = [self._views(each) for each in form.blocks]
 

@@ -28,6 +28,8 @@ class Training:
     part: Part
     now: Round
     client: ClientId
+    towards: Row | None = None
+    """Where a pull goes, if not to the start."""
 
     @property
     def width(self) -> int:
@@ -49,11 +51,13 @@ class General:
         self.net = net
         self._bench = Workbench(net)
 
-    def train(self, start: Row, part: Part, now: Round, client: ClientId) -> tuple[Row, float]:
-        return train(self._bench, start, part, now, client)
+    def train(
+        self, start: Row, part: Part, now: Round, client: ClientId, towards: Row | None = None
+    ) -> tuple[Row, float]:
+        return train(self._bench, start, part, now, client, None if towards is None else self.fitting(towards))
 
     def train_all(self, asked: Sequence[Training]) -> list[tuple[Row, float]]:
-        return [self.train(each.start, each.part, each.now, each.client) for each in asked]
+        return [self.train(each.start, each.part, each.now, each.client, each.towards) for each in asked]
 
     def score(self, row: Row, part: Part) -> tuple[int, float]:
         return score(self._bench, row, part)

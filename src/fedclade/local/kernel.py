@@ -128,13 +128,15 @@ class Kernel:
         self._stack, self._library, self._general = stack, functions, general
         self._net = CNet.of(stack)
 
-    def train(self, start: Row, part: Part, now: Round, client: ClientId) -> tuple[Row, float]:
+    def train(
+        self, start: Row, part: Part, now: Round, client: ClientId, towards: Row | None = None
+    ) -> tuple[Row, float]:
         if not self._stack.reads(part):
-            return self._general.train(start, part, now, client)
+            return self._general.train(start, part, now, client, towards)
         how, count, drops = now.local, len(part), self._stack.drops
-        anchor = self._general.fitting(start)
-        row = aligned(anchor)
-        velocity = aligned(np.zeros_like(anchor)) if how.momentum else None
+        row = aligned(self._general.fitting(start))
+        anchor = self._general.fitting(start if towards is None else towards)
+        velocity = aligned(np.zeros_like(row)) if how.momentum else None
         state, rule = CState.of(row, velocity, anchor), CRule.of(now)
         examples, labels, order = Examples(part), part.labels, now.generator("batches", client)
         total = 0.0
@@ -158,7 +160,7 @@ class Kernel:
         return row, total / count
 
     def train_all(self, asked: Sequence[Training]) -> list[tuple[Row, float]]:
-        return [self.train(each.start, each.part, each.now, each.client) for each in asked]
+        return [self.train(each.start, each.part, each.now, each.client, each.towards) for each in asked]
 
     def score(self, row: Row, part: Part) -> tuple[int, float]:
         if not self._stack.reads(part):

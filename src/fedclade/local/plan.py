@@ -37,8 +37,10 @@ class Path(Protocol):
         """How many clients it trains best at once."""
         ...
 
-    def train(self, start: Row, part: Part, now: Round, client: ClientId) -> tuple[Row, float]:
-        """The model after E epochs from `start`, and the mean loss of the last epoch."""
+    def train(
+        self, start: Row, part: Part, now: Round, client: ClientId, towards: Row | None = None
+    ) -> tuple[Row, float]:
+        """The model after E epochs from `start`, and the mean loss of the last epoch; see `Training.towards`."""
         ...
 
     def train_all(self, asked: Sequence[Training]) -> list[tuple[Row, float]]:

@@ -11,14 +11,16 @@ from fedclade.nets import Net
 from fedclade.nouns import ClientId, Round, Row
 
 
-def train(bench: Workbench, start: Row, part: Part, now: Round, client: ClientId) -> tuple[Row, float]:
-    """The model after E epochs from `start`, and the mean loss of the last epoch."""
+def train(
+    bench: Workbench, start: Row, part: Part, now: Round, client: ClientId, towards: Row | None = None
+) -> tuple[Row, float]:
+    """The model after E epochs from `start`, and the mean loss of the last epoch; a pull is to `towards`, or to it."""
     how = now.local
     bench.load(start)
     bench.module.train()
     inputs, labels = torch.from_numpy(part.inputs), torch.from_numpy(part.labels)
     weights, gradient = bench.weights, bench.gradient
-    anchor = weights.clone()
+    anchor = weights.clone() if towards is None else torch.from_numpy(towards[: len(weights)].copy())
     velocity = torch.zeros_like(weights)
     order = now.generator("batches", client)
     total = 0.0
@@ -37,7 +39,7 @@ def train(bench: Workbench, start: Row, part: Part, now: Round, client: ClientId
                     step = gradient
                     if how.weight_decay:
                         step = step.add_(weights, alpha=how.weight_decay)
-                    if now.proximal:  # FedProx: the gradient of mu/2 |w - w_start|^2
+                    if now.proximal:  # the gradient of mu/2 |w - anchor|^2
                         step = step.add_(weights - anchor, alpha=now.proximal)
                     if how.momentum:
                         step = velocity.mul_(how.momentum).add_(step)

@@ -1,20 +1,30 @@
 """One algorithm a file. A method sees a fleet and a round; never examples, tensors, sockets or the truth."""
 
+from fedclade.methods.ditto import Ditto
 from fedclade.methods.fedavg import FedAvg
 from fedclade.methods.fedprox import FedProx
+from fedclade.methods.fedsem import FedSEM
+from fedclade.methods.finetune import FineTuned
 from fedclade.methods.flt import FLT
+from fedclade.methods.ifca import IFCA
 from fedclade.methods.local import Local
+from fedclade.methods.pca import PCA
 from fedclade.methods.protocol import AnyMethod, Facts, First, Method
 from fedclade.methods.registry import METHODS, Known, method_named, name_of, register
 from fedclade.relate.discovery import Found
 
 __all__ = [
     "FLT",
+    "IFCA",
     "METHODS",
+    "PCA",
     "AnyMethod",
+    "Ditto",
     "Facts",
     "FedAvg",
     "FedProx",
+    "FedSEM",
+    "FineTuned",
     "First",
     "Found",
     "Known",
@@ -29,3 +39,8 @@ register("fedavg", FedAvg, demo=True)
 register("fedprox", FedProx)
 register("local", Local, demo=True)
 register("flt", FLT, demo=True, finds_groups=True)
+register("ifca", IFCA, finds_groups=True)
+register("fedsem", FedSEM, finds_groups=True)
+register("pca-km-hc", PCA)
+register("fedavg-ft", FineTuned)
+register("ditto", Ditto)

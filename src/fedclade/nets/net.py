@@ -87,6 +87,16 @@ class Net:
         """How many of them, from the first, are trained."""
         return max(piece.stop for piece in self.pieces if piece.trained)
 
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """How many numbers each trained layer has: a layer is a module's own weights and biases."""
+        sizes: dict[str, int] = {}
+        for piece in self.pieces:
+            if piece.trained:
+                owner = piece.name.rpartition(".")[0]
+                sizes[owner] = sizes.get(owner, 0) + piece.stop - piece.start
+        return tuple(sizes.values())
+
     @contextmanager
     def seeded(self, seed: int) -> Iterator[None]:
         """Inside, what the module draws follows this seed; afterwards every generator is as it was.

@@ -52,6 +52,8 @@ class Round:
     local: LocalTraining = field(default_factory=LocalTraining)
     proximal: float = 0.0
     """FedProx's mu: how hard local training is pulled back to where it started."""
+    judged: bool = False
+    """Whether models are evaluated after this round: those who make a model for use make it now."""
 
     def generator(self, purpose: str, client: ClientId = "") -> np.random.Generator:
         """Randomness for one purpose of one client (or of the server) in this round."""

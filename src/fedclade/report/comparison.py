@@ -33,6 +33,12 @@ class Line:
     """Clients that end worse than with Local or FedAvg, where those ran on the same seed; a mean over seeds."""
     bytes_up: float
     bytes_down: float
+    reached: int | None
+    """Runs that came to the target accuracy; None: no target was given."""
+    target_rounds: float | None
+    """Rounds to the target, a mean over the runs that came there; judged where models were evaluated."""
+    target_bytes: float | None
+    """Bytes up and down until then, likewise; evaluation left out."""
     seconds: float
     cpu_seconds: float
 
@@ -61,8 +67,11 @@ def flat(toml: str) -> dict[str, str]:
     }
 
 
-def compared(folders: Sequence[RunFolder]) -> tuple[Line, ...]:
-    """A line for each method (and for each of its settings), in the order in which they first appear."""
+def compared(folders: Sequence[RunFolder], target: float | None = None) -> tuple[Line, ...]:
+    """A line for each method (and for each of its settings), in the order in which they first appear.
+
+    `target` is an accuracy from 0 to 1: how long and how many bytes it took to come there.
+    """
     results = [folder.result() for folder in folders]
     hurt = harmed_clients(folders)
     names = labels(folders)
@@ -73,6 +82,7 @@ def compared(folders: Sequence[RunFolder]) -> tuple[Line, ...]:
         def mean(name: str, mine: list[int] = mine) -> float:
             return float(np.mean([as_number(results[number][name]) for number in mine]))
 
+        ways = [way for number in mine if target is not None and (way := way_to(folders[number], target)) is not None]
         counts = [len(found) for number in mine if (found := hurt[number]) is not None]
         lines.append(
             Line(
@@ -90,6 +100,9 @@ def compared(folders: Sequence[RunFolder]) -> tuple[Line, ...]:
                 harmed=float(np.mean(counts)) if counts else None,
                 bytes_up=mean("bytes_up"),
                 bytes_down=mean("bytes_down"),
+                reached=None if target is None else len(ways),
+                target_rounds=float(np.mean([rounds for rounds, _ in ways])) if ways else None,
+                target_bytes=float(np.mean([count for _, count in ways])) if ways else None,
                 seconds=mean("seconds"),
                 cpu_seconds=mean("cpu_seconds"),
             )
@@ -134,6 +147,17 @@ def final_accuracy(folder: RunFolder) -> dict[ClientId, float]:
     }
 
 
+def way_to(folder: RunFolder, target: float) -> tuple[int, int] | None:
+    """The first evaluated round with this mean accuracy, and the bytes until then; None if it was never reached."""
+    sent = 0
+    for event in folder.events():
+        if event["event"] in ("start", "round"):
+            sent += int(as_number(event["bytes_up"])) + int(as_number(event["bytes_down"]))
+        elif event["event"] == "evaluation" and as_number(event["accuracy"]) >= target:
+            return int(as_number(event["round"])), sent
+    return None
+
+
 def as_number(value: object) -> float:
     """A number of a verdict."""
     return float(value) if isinstance(value, int | float) else float("nan")
@@ -145,6 +169,7 @@ def as_table(lines: Sequence[Line]) -> list[dict[str, object]]:
 
 
 HEADINGS = ("method", "accuracy", "worst tenth", "variance", "groups", "ARI", "harmed", "MB up", "MB down", "seconds")
+TO_TARGET = ("rounds to target", "MB to target")
 
 
 def as_text(line: Line) -> tuple[str, ...]:
@@ -162,3 +187,11 @@ def as_text(line: Line) -> tuple[str, ...]:
         f"{line.bytes_down / 1e6:.1f}",
         f"{line.seconds:.1f}",
     )
+
+
+def with_target(line: Line) -> tuple[str, ...]:
+    """The same under HEADINGS and TO_TARGET; in brackets how many runs came there, if not all."""
+    if line.target_rounds is None or line.target_bytes is None:
+        return (*as_text(line), "never", "-")
+    some = "" if line.reached == line.runs else f" ({line.reached} of {line.runs})"
+    return (*as_text(line), f"{line.target_rounds:.0f}{some}", f"{line.target_bytes / 1e6:.1f}")

@@ -7,8 +7,11 @@ import numpy as np
 from fedclade.report.comparison import final_accuracy, labels
 from fedclade.runs.folder import RunFolder
 
-# Okabe and Ito's colours: they can be told apart with any kind of colour vision.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+# Okabe and Ito's colours: they can be told apart with any kind of colour vision. Four of Tol's, for many methods.
+PALETTE = (
+    *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442"),
+    *("#882255", "#117733", "#999933", "#332288"),
+)
 SETTLED = {"fedavg": 0, "local": 1, "fedprox": 2}  # the same colour for the same method in every report
 LAYOUT = {"template": "plotly_white", "margin": {"l": 60, "r": 20, "t": 30, "b": 50}}
 

@@ -5,15 +5,15 @@ from pathlib import Path
 
 from fedclade import __version__
 from fedclade.nouns import InputError
-from fedclade.report.comparison import HEADINGS, as_text, compared, harmed_clients
+from fedclade.report.comparison import HEADINGS, TO_TARGET, as_text, compared, harmed_clients, with_target
 from fedclade.report.figures import accuracy_curves, client_strips, colours
 from fedclade.runs.durable import write_file
 from fedclade.runs.experiment import PYTHON
 from fedclade.runs.folder import RunFolder
 
 
-def write_report(folders: Sequence[RunFolder], path: Path) -> Path:
-    """Write the report of these runs, all of them finished."""
+def write_report(folders: Sequence[RunFolder], path: Path, target: float | None = None) -> Path:
+    """Write the report of these runs, all of them finished; with the way to a target accuracy, if one is given."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from plotly.offline import get_plotlyjs
 
@@ -30,15 +30,15 @@ def write_report(folders: Sequence[RunFolder], path: Path) -> Path:
         folder.verify()
     if not path.parent.is_dir() or path.is_dir():
         raise InputError("the report cannot be written", where=str(path), need="a file in a folder that exists")
-    lines = compared(folders)
+    lines = compared(folders, target)
     shades = colours([line.method for line in lines])
     page = Environment(
         loader=PackageLoader("fedclade.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     ).get_template("report.html")
     content = page.render(
         verdict=verdict(folders),
-        headings=HEADINGS,
-        rows=[as_text(line) for line in lines],
+        headings=HEADINGS if target is None else HEADINGS + TO_TARGET,
+        rows=[as_text(line) if target is None else with_target(line) for line in lines],
         figures=[accuracy_curves(folders, shades), client_strips(folders, shades)],
         plotly=get_plotlyjs(),
         runs=[

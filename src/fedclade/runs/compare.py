@@ -1,33 +1,55 @@
 """Several methods on one experiment, over several seeds: a folder of run folders, which can be resumed as a whole."""
 
+import os
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from fedclade.data import Federation
-from fedclade.methods import method_named
+from fedclade.fleet.simulated import cores
+from fedclade.methods import AnyMethod, method_named
 from fedclade.nouns import InputError
-from fedclade.runs.experiment import Experiment
+from fedclade.runs.abreast import abreast
+from fedclade.runs.experiment import EngineSettings, Experiment, lay_over
 from fedclade.runs.folder import RunFolder, is_run
 from fedclade.runs.loop import Watch
 from fedclade.runs.run import OwnNet, Run, resume, start, unwatched
 
 Plans = Mapping[Path, Experiment]
 """What is to be run in which folder."""
+KEPT = 2  # federations that are kept while others still need them
 
 
 def planned(experiment: Experiment, methods: Sequence[str], seeds: int, out: Path) -> Plans:
-    """Every method with every seed from the experiment's on."""
+    """Every method with every seed from the experiment's on. A method may have settings: `ifca:clusters=5,trial=3`."""
+    made = {each: asked_method(each, experiment) for each in dict.fromkeys(methods)}
     return {
-        out / f"{name}-seed{seed}": replace(
-            experiment,
-            method=experiment.method if name == experiment.method_name else method_named(name),
-            run=replace(experiment.run, seed=seed),
+        out / f"{folder_name(each)}-seed{seed}": replace(
+            experiment, method=method, run=replace(experiment.run, seed=seed)
         )
         for seed in range(experiment.run.seed, experiment.run.seed + seeds)
-        for name in dict.fromkeys(methods)
+        for each, method in made.items()
     }
+
+
+def asked_method(asked: str, experiment: Experiment) -> AnyMethod:
+    """The method of these words; without settings, the one that the experiment names has the experiment's."""
+    name, colon, settings = asked.partition(":")
+    if not colon:
+        return experiment.method if name == experiment.method_name else method_named(name)
+    tables: dict[str, object] = {"method": {}}
+    for setting in settings.split(","):
+        lay_over(tables, f"method.{setting}")
+    table = tables["method"]
+    assert isinstance(table, dict)
+    return method_named(name, table)
+
+
+def folder_name(asked: str) -> str:
+    """A method and its settings as a part of a path."""
+    return "".join(letter if letter.isalnum() or letter in "-_.=" else "-" for letter in asked)
 
 
 def compare(
@@ -35,9 +57,10 @@ def compare(
     *,
     federation: Federation | None = None,
     own_net: OwnNet | None = None,
+    jobs: int = 1,
     watch: Callable[[Experiment], Watch] = lambda _: unwatched,
 ) -> tuple[Run, ...]:
-    """Run them all. Finished runs are kept, stopped ones are resumed."""
+    """Run them all, so many at a time. Finished runs are kept, stopped ones are resumed."""
     for path, plan in plans.items():  # before any work: is what is there already what is asked for?
         if is_run(path) and asked_of(RunFolder.open(path).asked()) != asked_of(plan.toml()):
             raise InputError(
@@ -46,13 +69,62 @@ def compare(
                 need="the same settings",
                 do="give another --out, or remove it",
             )
-    runs: list[Run] = []
-    for path, plan in plans.items():
-        if is_run(path):
-            runs.append(resume(path, federation=federation, own_net=own_net, watch=watch(plan)))
-        else:
-            runs.append(start(plan, out=path, federation=federation, own_net=own_net, watch=watch(plan)))
-    return tuple(runs)
+    held = Held(federation)
+    left = {path: plan for path, plan in plans.items() if not (is_run(path) and RunFolder.open(path).finished)}
+    if min(jobs, len(left)) > 1:
+        abreast(
+            [partial(prepared, path, alone(plan), held, own_net) for path, plan in left.items()],
+            jobs,
+            lambda number: watch(list(left.values())[number]),
+        )
+        left = {}
+    return tuple(
+        prepared(path, plan, held, own_net)(watch(plan) if path in left else unwatched) for path, plan in plans.items()
+    )
+
+
+def prepared(path: Path, plan: Experiment, held: "Held", own_net: OwnNet | None) -> Callable[[Watch], Run]:
+    """One of them, with its examples."""
+    return partial(one, path, plan, held.of(plan), own_net)
+
+
+def one(path: Path, plan: Experiment, federation: Federation | None, own_net: OwnNet | None, watch: Watch) -> Run:
+    """One of them, from where it is."""
+    if is_run(path):
+        workers = plan.engine.workers if isinstance(plan.engine, EngineSettings) else None
+        return resume(path, federation=federation, own_net=own_net, workers=workers, watch=watch)
+    return start(plan, out=path, federation=federation, own_net=own_net, watch=watch)
+
+
+class Held:
+    """The examples of the plans: those of a seed are made once for all methods."""
+
+    def __init__(self, federation: Federation | None) -> None:
+        self._given = federation
+        self._made: dict[str, Federation] = {}
+
+    def of(self, plan: Experiment) -> Federation | None:
+        """The federation of this plan; None where the engine makes it itself."""
+        if self._given is not None or not isinstance(plan.engine, EngineSettings):
+            return self._given
+        key = f"{plan.run.seed} {sorted(plan.data.items(), key=str)}"
+        if key not in self._made:
+            while len(self._made) >= KEPT:
+                del self._made[next(iter(self._made))]
+            self._made[key] = plan.federation()
+        return self._made[key]
+
+
+def alone(plan: Experiment) -> Experiment:
+    """The plan of a run that has a processor to itself, beside others: no workers. Its result is the same."""
+    return replace(plan, engine=replace(plan.engine, workers=0)) if isinstance(plan.engine, EngineSettings) else plan
+
+
+def best_jobs(experiment: Experiment, count: int) -> int:
+    """How many of so many runs to play at once: one for each processor, where processes can be forked."""
+    if not isinstance(experiment.engine, EngineSettings) or not hasattr(os, "fork"):
+        return 1
+    return max(1, min(cores(), count))
 
 
 def asked_of(toml: str) -> dict[str, object]:

@@ -7,7 +7,7 @@ the engine's own and not counted. Bytes down are those sent out, answered or not
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fedclade.fleet.protocol import Described, Flags, Fleet, Losses, Means, Refusal, Scores, Sketches, Updates
+from fedclade.fleet.protocol import Described, Flags, Fleet, Losses, Means, Refusal, Scatter, Scores, Sketches, Updates
 from fedclade.nouns import Assignment, ClientId, Round, Row, Rows
 
 NUMBER = 8  # bytes of a count or a loss
@@ -60,9 +60,12 @@ class Counted:
     def examples(self, clients: Sequence[ClientId]) -> dict[ClientId, int]:
         return self._fleet.examples(clients)
 
-    def train(self, starts: Assignment, now: Round) -> Updates:
-        updates = self._fleet.train(starts, now)
-        self._book_training("train", starts, updates.clients, updates.refused)
+    def layers(self) -> tuple[int, ...]:
+        return self._fleet.layers()
+
+    def train(self, starts: Assignment, now: Round, towards: Row | None = None) -> Updates:
+        updates = self._fleet.train(starts, now, towards)
+        self._book_training("train", starts, updates.clients, updates.refused, models=1 if towards is None else 2)
         return updates
 
     def train_mean(self, starts: Assignment, now: Round, encoder: str = "") -> Means:
@@ -94,11 +97,21 @@ class Counted:
         now: Round,
         weights: Row | None = None,
         epochs: int = 0,
+        basis: Rows | None = None,
+        own: int = 0,
     ) -> Sketches:
-        sketches = self._fleet.sketch(clients, encoder, points, now, weights, epochs)
+        sketches = self._fleet.sketch(clients, encoder, points, now, weights, epochs, basis, own)
         up = {client: found.size * PARAMETER + (len(found) + 2) * NUMBER for client, found in sketches.points.items()}
         self._ledger.book("sketch", clients, tuple(up), sketches.sent * PARAMETER, up, sketches.refused)
         return sketches
+
+    def scatter(self, clients: Sequence[ClientId], encoder: str, now: Round) -> Scatter:
+        scatter = self._fleet.scatter(clients, encoder, now)
+        width = len(scatter.total)
+        each = width * (width + 1) // 2 * PARAMETER + (width + 1) * NUMBER  # with the examples
+        up = dict.fromkeys(scatter.heard, each)
+        self._ledger.book("scatter", clients, scatter.heard, 0, up, scatter.refused)
+        return scatter
 
     def moments(self, clients: Sequence[ClientId], encoder: str, fewest: int, noise: float, now: Round) -> Described:
         described = self._fleet.moments(clients, encoder, fewest, noise, now)
@@ -115,7 +128,8 @@ class Counted:
         return flags
 
     def _book_training(
-        self, verb: str, starts: Assignment, heard: Sequence[ClientId], refused: Sequence[Refusal]
+        self, verb: str, starts: Assignment, heard: Sequence[ClientId], refused: Sequence[Refusal], models: int = 1
     ) -> None:
         model = starts.rows.shape[1] * PARAMETER
-        self._ledger.book(verb, starts.clients, heard, model, dict.fromkeys(heard, model + 2 * NUMBER), refused)
+        up = dict.fromkeys(heard, model + 2 * NUMBER)
+        self._ledger.book(verb, starts.clients, heard, models * model, up, refused)

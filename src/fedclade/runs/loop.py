@@ -113,7 +113,10 @@ def play(
     """Play all rounds that are left, from where a checkpoint got to: the verdict, and the final models."""
 
     def at(number: int) -> Round:
-        return Round(number, plan.seed, plan.participation, local)
+        return Round(number, plan.seed, plan.participation, local, judged=is_due(number))
+
+    def is_due(number: int) -> bool:
+        return number > 0 and (number % plan.evaluate_every == 0 or number == plan.rounds)
 
     clock = Clock(fleet, reached.totals if reached else {})
     if reached is None:
@@ -159,8 +162,7 @@ def play(
                 need="at least one usable reply (if models diverge: a smaller local.lr)",
             )
         models = method.assignment(state)
-        due = number % plan.evaluate_every == 0 or number == plan.rounds
-        scores = counted.evaluate(models.only(present), now) if due else None
+        scores = counted.evaluate(models.only(present), now) if now.judged else None
         clock.add(ledger)
         folder.note("round", round=number, **told(ledger), facts=dict(facts))
         if scores is not None:

@@ -119,6 +119,7 @@ def deadlines_of(engine: FlowerSettings) -> "Deadlines":
         losses=engine.losses_seconds,
         evaluate=engine.evaluate_seconds,
         sketch=engine.sketch_seconds,
+        scatter=engine.sketch_seconds,
         moments=engine.sketch_seconds,
         changed=engine.sketch_seconds,
         enrol=engine.enrol_seconds,

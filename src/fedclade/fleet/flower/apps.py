@@ -36,6 +36,7 @@ def client_app(find: Find, own_net: OwnNet | None = None, *, candid: bool = Fals
     app.evaluate()(partial(handle, "evaluate"))
     app.query("losses")(partial(handle, "losses"))
     app.query("sketch")(partial(handle, "sketch"))
+    app.query("scatter")(partial(handle, "scatter"))
     app.query("moments")(partial(handle, "moments"))
     app.query("changed")(partial(handle, "changed"))
     app.query("enrol")(partial(handle, "enrol"))

@@ -22,11 +22,13 @@ from fedclade.fleet.protocol import (
     Means,
     Refusal,
     Reply,
+    Scatter,
     Scores,
     Sketches,
     Updates,
 )
 from fedclade.fleet.site import Task, Trip
+from fedclade.nets import Net
 from fedclade.nets.shelf import opened
 from fedclade.nouns import Assignment, ClientId, FedcladeError, Round, Row, Rows, Stopped, checked_ids
 
@@ -46,6 +48,7 @@ class Deadlines:
     losses: float = 600.0
     evaluate: float = 600.0
     sketch: float = 600.0
+    scatter: float = 600.0
     moments: float = 600.0
     changed: float = 600.0
     enrol: float = 120.0
@@ -71,7 +74,7 @@ class FlowerFleet:
         self,
         grid: Grid,
         task: Task,
-        parameters: int,
+        net: Net,
         deadlines: Deadlines,
         *,
         wait_for: int = 1,
@@ -88,7 +91,8 @@ class FlowerFleet:
         self._asked: dict[str, tuple[int, float]] = {}  # enrolments under way: message -> node, and when it is late
         self._turned_away: dict[int, tuple[int, float]] = {}  # node -> how often, and when it may come again
         self._post = server.Post(
-            parameters=parameters,
+            parameters=net.size,
+            layers=net.layers,
             opened=partial(opened, shape=task.shape),
             classes=task.classes,
             trained=lambda: {client: self._enrolled[node].train for client, node in self._nodes.items()},
@@ -132,8 +136,11 @@ class FlowerFleet:
     def examples(self, clients: Sequence[ClientId]) -> dict[ClientId, int]:
         return {client: self._enrolled[self._nodes[client]].train for client in clients}
 
-    def train(self, starts: Assignment, now: Round) -> Updates:
-        return server.train(self._post, starts, now)
+    def layers(self) -> tuple[int, ...]:
+        return self._post.layers
+
+    def train(self, starts: Assignment, now: Round, towards: Row | None = None) -> Updates:
+        return server.train(self._post, starts, now, towards)
 
     def train_mean(self, starts: Assignment, now: Round, encoder: str = "") -> Means:
         return server.train_mean(self._post, starts, now, encoder)
@@ -147,6 +154,9 @@ class FlowerFleet:
     def weights(self, encoder: str) -> Row:
         return self._post.opened(encoder).weights
 
+    def scatter(self, clients: Sequence[ClientId], encoder: str, now: Round) -> Scatter:
+        return server.scatter(self._post, clients, encoder, now)
+
     def sketch(
         self,
         clients: Sequence[ClientId],
@@ -155,8 +165,10 @@ class FlowerFleet:
         now: Round,
         weights: Row | None = None,
         epochs: int = 0,
+        basis: Rows | None = None,
+        own: int = 0,
     ) -> Sketches:
-        return server.sketch(self._post, clients, encoder, points, now, weights, epochs)
+        return server.sketch(self._post, clients, encoder, points, now, weights, epochs, basis, own)
 
     def moments(self, clients: Sequence[ClientId], encoder: str, fewest: int, noise: float, now: Round) -> Described:
         return server.moments(self._post, clients, encoder, fewest, noise, now)

@@ -17,6 +17,7 @@ KINDS: dict[Trip, str] = {  # Flower routes by category and action
     "losses": "query.losses",
     "evaluate": "evaluate",
     "sketch": "query.sketch",
+    "scatter": "query.scatter",
     "moments": "query.moments",
     "changed": "query.changed",
     "enrol": "query.enrol",

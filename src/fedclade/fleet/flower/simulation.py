@@ -80,7 +80,7 @@ class FlowerSimulation:
         return FlowerFleet(
             grid,
             self._task,
-            self._net.size,
+            self._net,
             self._deadlines,
             wait_seconds=self._wait_seconds,
             present=known.present,

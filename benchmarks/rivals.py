@@ -1,0 +1,145 @@
+"""Whether the methods that others propose find the groups that they say they find: on real data, over several seeds.
+
+FEDCLADE_DATA must hold MNIST and EMNIST. The truth is read here, to judge, and by nothing else.
+
+    python benchmarks/rivals.py ifca|fedsem|pca [--seeds 5] [--from 0]
+    python benchmarks/rivals.py number [--seeds 100] [--clients 4] [--examples 100]
+"""
+
+import argparse
+import tempfile
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+from sklearn.metrics import adjusted_rand_score
+
+import fedclade as fc
+from fedclade.api import Settings
+from fedclade.data import ClientData, Part, Pool
+from fedclade.fleet.simulated import SimulatedFleet
+from fedclade.methods import AnyMethod
+from fedclade.methods.pca import ENCODER
+from fedclade.nets import net_for
+from fedclade.nouns import Groups, Round
+from fedclade.relate.agreement import misplaced
+from fedclade.relate.components import principal
+from fedclade.relate.number import number_of_groups
+from fedclade.relate.set_distances import mean_of_nearest
+
+SCENARIO_1: Mapping[str, object] = {"source": "mnist", "world": "classes", "clients": 100, "groups": 5}
+ROTATED: Mapping[str, object] = {"source": "mnist", "world": "rotation", "clients": 400, "groups": 4}
+FEW: Settings = {"rounds": 20, "participation": 0.2, "epochs": 1, "batch": 10, "lr": 0.05, "evaluate_every": 20}
+MOST_GROUPS = 8
+APART = (0, 1, 2, 3, 4, 6, 7, 8, 10, 14, 17, 22, 25, 32, 33, 38)  # classes of EMNIST that do not look alike: 0 to X, d
+
+
+def agreement(found: Groups, truth: Groups) -> float:
+    """The adjusted Rand index over all clients."""
+    return float(adjusted_rand_score(*([each.labels[client] for client in truth.clients] for each in (found, truth))))
+
+
+def trained(name: str, world: Mapping[str, object], method: AnyMethod, seed: int, settings: Settings) -> None:
+    """One run, and what came of it."""
+    federation = fc.data.build(seed=seed, **world)  # type: ignore[arg-type]  # each of the right type
+    assert federation.truth is not None
+    begin = perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        asked: Settings = {**settings, "seed": seed, "workers": 1}
+        run = fc.train(federation, method, net="mlp", out=Path(folder) / "run", **asked)
+        groups = run.groups
+        print(
+            f"{name}; seed {seed}; ARI {agreement(groups, federation.truth):.3f}; groups {len(groups)};"
+            f" misplaced {len(misplaced(groups, federation.truth))}; accuracy {100 * run.accuracy:.1f} %;"
+            f" worst tenth {100 * run.worst_tenth:.1f} %; {perf_counter() - begin:.0f} s",
+            flush=True,
+        )
+
+
+def sketched(federation: fc.Federation, seed: int) -> dict[str, float]:
+    """How many groups each rule sees in the shared basis; nothing is trained."""
+    net = net_for("logistic", federation.shape, federation.classes)
+    with SimulatedFleet(federation, net, workers=0) as fleet:
+        now = Round(0, seed)
+        sums = fleet.scatter(fleet.clients(), ENCODER, now)
+        basis, _ = principal(sums.examples, sums.total, sums.products, 128)
+        points = fleet.sketch(fleet.clients(), ENCODER, 5, now, basis=basis).points
+    found = number_of_groups(mean_of_nearest(points), now.generator("number of groups"))
+    right = federation.truth is None or found.groups == federation.truth
+    return {
+        "silhouette with gate": found.count,
+        "groups as planted": int(right),
+        "height ratio": found.height_ratio,
+        "gap": found.gap,
+        "gate": found.gate,
+        "stability": found.stability,
+    }
+
+
+def planted(pool: Pool, seed: int, groups: int, clients: int, examples: int) -> fc.Federation:
+    """So many groups of two classes each, as many clients in each; with 1, clients that draw from all of them."""
+    chance = np.random.default_rng((seed, groups))
+    classes = chance.permutation(APART)
+    data, members = {}, []
+    for group in range(groups):
+        own = classes if groups == 1 else classes[2 * group : 2 * group + 2]
+        of_group = chance.permutation(np.flatnonzero(np.isin(pool.labels, own)))
+        count = MOST_GROUPS * clients if groups == 1 else clients
+        names = tuple(f"client-{group}-{number:02}" for number in range(count))
+        for number, name in enumerate(names):
+            part = Part(pool, np.sort(of_group[number * examples : (number + 1) * examples]))
+            data[name] = ClientData(part, part)
+        members.append(names)
+    return fc.Federation("planted", data, int(pool.labels.max()) + 1, Groups(tuple(members)))
+
+
+def number(seeds: range, clients: int, examples: int) -> None:
+    """The table of the automatic number of groups: for 2 to 8 planted groups, and for none."""
+    whole = fc.data.build(source="emnist47", world="iid", clients=2, seed=0)
+    pool = whole[whole.clients[0]].train.pool
+    for groups in range(1, MOST_GROUPS + 1):
+        lines = [sketched(planted(pool, seed, groups, clients, examples), seed) for seed in seeds]
+        rules = ("silhouette with gate", "height ratio", "gap")
+        right = {rule: sum(line[rule] == groups for line in lines) for rule in rules}
+        gates, stable = ([line[name] for line in lines] for name in ("gate", "stability"))
+        print(
+            f"K {groups}; right of {len(lines)}: {right};"
+            f" exactly the planted groups {sum(line['groups as planted'] for line in lines):.0f};"
+            f" found {dict(sorted(Counter(int(line['silhouette with gate']) for line in lines).items()))};"
+            f" gate {min(gates):.2f} to {max(gates):.2f};"
+            f" stability {min(stable):.2f} to {max(stable):.2f}",
+            flush=True,
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["ifca", "fedsem", "pca", "number"])
+    parser.add_argument("--seeds", type=int, default=0, help="5, or 100 for number")
+    parser.add_argument("--from", type=int, default=0, dest="first")
+    parser.add_argument("--clients", type=int, default=4, help="number: in each group")
+    parser.add_argument("--examples", type=int, default=100, help="number: of each client")
+    asked = parser.parse_args()
+    seeds = range(asked.first, asked.first + (asked.seeds or (100 if asked.what == "number" else 5)))
+    if asked.what == "number":
+        number(seeds, asked.clients, asked.examples)
+        return
+    for seed in seeds:
+        if asked.what == "ifca":
+            for restarts in (1, 3):
+                method = fc.IFCA(clusters=4, restarts=restarts)
+                trained(f"IFCA, {restarts} starts", ROTATED, method, seed, FEW)
+        elif asked.what == "fedsem":
+            for distance in ("all", "last"):
+                trained(f"FedSEM, {distance}", SCENARIO_1, fc.FedSEM(clusters=5, distance=distance), seed, FEW)
+        else:
+            for basis in ("shared", "own"):
+                trained(f"PCA+kM+HC, {basis} basis", SCENARIO_1, fc.PCA(basis=basis), seed, FEW)
+                given = fc.PCA(basis=basis, groups=5)
+                trained(f"PCA+kM+HC, {basis} basis, 5 groups given", SCENARIO_1, given, seed, FEW)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+"""Ditto: a model for everybody, and beside it everybody's own, held near to it (Li, Hu, Beirami, Smith, 2021).
+
+A participant does two things: it takes part in FedAvg, and it trains its own model v on its loss plus
+lam/2 |v - w|^2, where w is the common model that it was sent. With lam = 0 everybody is alone; a large lam is FedAvg.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from fedclade.fleet.protocol import Fleet
+from fedclade.methods.protocol import Facts, First
+from fedclade.nouns import Assignment, ClientId, Round, Row, settings
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """The common model, and everybody's own."""
+
+    common: Row
+    own: Assignment
+
+
+@settings
+class Ditto:
+    """Everybody's own model, pulled to one that all learn together."""
+
+    lam: Annotated[float, Field(ge=0)] = 0.1
+    """The paper's lambda: how hard own models are pulled to the common one."""
+
+    def start(self, fleet: Fleet, first: First, now: Round) -> Pairs:
+        return Pairs(first(0), Assignment.of_one(first(0), fleet.clients()))
+
+    def round(self, state: Pairs, fleet: Fleet, now: Round) -> tuple[Pairs, Facts]:
+        chosen = now.sample(fleet.clients())
+        means = fleet.train_mean(Assignment.of_one(state.common, chosen), now)
+        own = fleet.train(state.own.only(chosen), replace(now, proximal=self.lam), towards=state.common)
+        after = Pairs(means.rows[0], state.own.replaced(own.clients, own.rows))
+        return after, {"asked": len(chosen), "heard": len(means.heard), "loss": means.loss}
+
+    def assignment(self, state: Pairs) -> Assignment:
+        return state.own
+
+    def place(self, state: Pairs, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> Pairs:
+        rows = np.repeat(state.common[None, :], len(newcomers), axis=0)
+        return replace(state, own=state.own.replaced(newcomers, rows))

@@ -1,0 +1,111 @@
+"""FedSEM: its E and M steps by hand, who is part of the clustering, and who comes late."""
+
+import numpy as np
+import pytest
+
+import fedclade as fc
+from fedclade.data import Federation
+from fedclade.fleet.protocol import Updates
+from fedclade.methods.fedsem import Centres
+from fedclade.nouns import Assignment, Groups
+from methods.fleets import fleet_of, now
+
+
+def state_of(rows: list[list[float]], home: dict[str, int], early: list[list[float]] | None = None) -> Centres:
+    centres = np.array(rows, np.float32)
+    began = centres if early is None else np.array(early, np.float32)
+    return Centres(centres, home, ("a", "b", "c", "d"), np.zeros(centres.shape[1], np.float32), began, {}, {})
+
+
+def updates_of(rows: dict[str, list[float]], examples: list[int]) -> Updates:
+    made = np.array(list(rows.values()), np.float32)
+    return Updates(tuple(rows), made, np.array(examples), np.zeros(len(rows)))
+
+
+def test_a_step_by_hand() -> None:
+    """Centres 0 and 10. a (2, weight 1) and b (5.5 -> 10) of centre 0: b changes. c (12, weight 3) stays.
+
+    Then centre 0 is 2, and centre 1 is (5.5 + 3 * 12) / 4 = 10.375. d was not asked, and stays where it was.
+    """
+    state = state_of([[0], [10]], {"a": 0, "b": 0, "c": 1, "d": 1})
+    after, moved = fc.FedSEM().stepped(state, updates_of({"a": [2], "b": [5.5], "c": [12]}, [1, 1, 3]), slice(None))
+    assert after.home == {"a": 0, "b": 1, "c": 1, "d": 1}
+    assert moved == 1
+    assert after.rows.tolist() == [[2], [10.375]]
+    assert state.rows.tolist() == [[0], [10]]
+
+
+def test_a_centre_without_models_stays() -> None:
+    after, _ = fc.FedSEM().stepped(state_of([[0], [10]], {"a": 0}), updates_of({"a": [1]}, [1]), slice(None))
+    assert after.rows.tolist() == [[1], [10]]
+
+
+def test_distances_may_be_those_of_the_last_layer() -> None:
+    """On both numbers a is nearest to (0, 0); on the last alone to (9, 9)."""
+    state, updates = state_of([[0, 0], [9, 9]], {"a": 0}), updates_of({"a": [0, 5]}, [1])
+    assert fc.FedSEM().stepped(state, updates, slice(None))[0].home == {"a": 0}
+    assert fc.FedSEM().stepped(state, updates, slice(1, 2))[0].home == {"a": 1}
+
+
+def test_the_last_layer_is_where_it_stands(two_groups: Federation) -> None:
+    with fleet_of(two_groups, "mlp") as (fleet, net, _):
+        assert net.size == 64 * 200 + 200 + 2010
+        assert fc.FedSEM(distance="last").seen(fleet) == slice(64 * 200 + 200, net.size)
+        assert fc.FedSEM().seen(fleet) == slice(None)
+
+
+def test_who_trains_first_late_is_compared_with_the_first_centres() -> None:
+    """Centres have moved from 1 and 5 to 50 and 90; a model of 4.5 after one training is like the second."""
+    state = state_of([[50], [90]], {"a": 0}, early=[[1], [5]])
+    after, _ = fc.FedSEM().stepped(state, updates_of({"b": [4.5]}, [1]), slice(None))
+    assert after.home == {"a": 0, "b": 1}
+    assert after.rows.tolist() == [[50], [90]]  # it is no part of a mean yet
+
+
+def test_late_and_known_clients_keep_their_names() -> None:
+    """b and d train for the first time, a and c do not; in each half positions are not those of the whole."""
+    state = state_of([[50], [90]], {"a": 0, "c": 0}, early=[[1], [5]])
+    updates = updates_of({"a": [88], "b": [0], "c": [52], "d": [6]}, [1, 1, 1, 1])
+    after, moved = fc.FedSEM().stepped(state, updates, slice(None))
+    assert after.home == {"a": 1, "b": 0, "c": 0, "d": 1}
+    assert moved == 1
+    assert after.rows.tolist() == [[52], [88]]
+
+
+@pytest.mark.parametrize("distance", ["all", "last"])
+def test_only_who_has_trained_is_clustered(distance: str) -> None:
+    """12 clients, 6 in a round, K = 2: eight first models are enough. The others have no centre until they train.
+
+    A model that was never trained would be a heap of its own, and would take one of the two centres.
+    """
+    federation = fc.data.build(source="digits", world="label-permutation", clients=12, groups=2)
+    assert federation.truth is not None
+    method = fc.FedSEM(clusters=2, distance=distance)  # type: ignore[arg-type]  # one of two
+    with fleet_of(federation) as (fleet, _, first):
+        state = method.start(fleet, first, now(0))
+        trained: set[str] = set()
+        while not len(state.early):
+            number = 1 + len(trained) // 6
+            trained |= set(now(number, 0.5).sample(federation.clients))
+            state, _ = method.round(state, fleet, now(number, 0.5))
+            assert set(state.home) <= trained
+        assert set(state.home) == trained != set(federation.clients)
+        planted = {client: federation.truth.labels[client] for client in trained}
+        assert Groups.from_labels(state.home) == Groups.from_labels(planted)
+        updates = fleet.train(Assignment.of_one(first(0), federation.clients), now(number))
+        for client, row in zip(updates.clients, updates.rows, strict=True):
+            if client in now(number, 0.5).sample(federation.clients):
+                near = int(np.linalg.norm(state.early - row, axis=1).argmin())
+                assert near == state.home[client]
+        state, _ = method.round(state, fleet, now(9, 0.5, judged=True))
+        assert method.assignment(state).groups() == federation.truth  # everybody has trained now
+
+
+def test_without_joining_late_ones_wait(two_groups: Federation) -> None:
+    method = fc.FedSEM(clusters=1, all_join=False)
+    with fleet_of(two_groups) as (fleet, _, first):
+        state = method.start(fleet, first, now(0))
+        for number in (1, 2, 3):
+            state, _ = method.round(state, fleet, now(number, 1 / 6, judged=True))
+        assert len(state.home) < len(two_groups)
+        assert set(method.assignment(state).clients) == set(two_groups.clients)

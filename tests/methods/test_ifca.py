@@ -1,0 +1,164 @@
+"""IFCA: a round against the paper's lines written out, what is sent, and which start goes on."""
+
+import numpy as np
+import pytest
+import torch
+
+import fedclade as fc
+from fedclade.data import Federation
+from fedclade.fleet.protocol import Fleet
+from fedclade.methods.ifca import Centres
+from fedclade.nouns import Assignment, ClientId, Row, Rows
+from fedclade.runs.ledger import Counted, Ledger
+from methods.fleets import LOCAL, fleet_of, now
+
+
+def losses_by_hand(federation: Federation, client: ClientId, rows: Rows) -> list[float]:
+    """The mean cross-entropy of softmax regression, in plain torch."""
+    held = federation[client].train
+    inputs, labels = torch.from_numpy(held.inputs).flatten(1), torch.from_numpy(held.labels)
+    found = []
+    for row in torch.from_numpy(np.array(rows)):
+        logits = inputs @ row[:640].view(10, 64).T + row[640:]
+        found.append(float(torch.nn.functional.cross_entropy(logits, labels)))
+    return found
+
+
+def weighted(federation: Federation, rows: dict[ClientId, Row], whom: list[ClientId]) -> Row:
+    counts = [len(federation[client].train) for client in whom]
+    mean: Row = np.average([rows[client].astype(np.float64) for client in whom], axis=0, weights=counts)
+    return mean
+
+
+def own_rows(fleet: Fleet, rows: Rows, home: dict[ClientId, int], number: int) -> dict[ClientId, Row]:
+    updates = fleet.train(Assignment(rows, home), now(number))
+    return dict(zip(updates.clients, updates.rows, strict=True))
+
+
+def test_every_start_and_every_cluster_begins_elsewhere(two_groups: Federation) -> None:
+    method = fc.IFCA(clusters=3, restarts=2)
+    with fleet_of(two_groups) as (fleet, _, first):
+        state = method.start(fleet, first, now(0))
+    assert state.rows.shape == (6, 650)
+    assert len({row.tobytes() for row in state.rows}) == 6
+
+
+def test_a_round_is_the_papers(two_groups: Federation) -> None:
+    """Each client takes the model of lowest loss and trains it; a model is the mean of those who took it."""
+    method = fc.IFCA(clusters=2, restarts=1)
+    with fleet_of(two_groups) as (fleet, _, first):
+        state = method.start(fleet, first, now(0))
+        for number in (1, 2, 3):
+            home = {
+                client: int(np.argmin(losses_by_hand(two_groups, client, state.rows))) for client in two_groups.clients
+            }
+            rows = own_rows(fleet, state.rows, home, number)
+            wanted = np.array(state.rows)
+            for cluster in set(home.values()):
+                wanted[cluster] = weighted(two_groups, rows, [each for each in home if home[each] == cluster])
+            state, facts = method.round(state, fleet, now(number))
+            assert {client: homes[0] for client, homes in state.home.items()} == home
+            np.testing.assert_allclose(state.rows, wanted, atol=1e-6)
+            assert facts["heard"] == len(two_groups)
+        assert set(home.values()) == {0, 1}
+        assert method.assignment(state).groups() == two_groups.truth
+
+
+def test_all_models_are_sent_to_who_takes_part(two_groups: Federation) -> None:
+    """Three of six clients take part: K = 4 models each to choose from, then one to train."""
+    ledger, model = Ledger(), 650 * 4
+    with fleet_of(two_groups) as (fleet, _, first):
+        method, counted = fc.IFCA(clusters=4, restarts=1), Counted(fleet, ledger)
+        state = method.start(counted, first, now(0))
+        state, _ = method.round(state, counted, now(1, 0.5))
+        assert ledger.down == {"losses": 3 * 4 * model, "train_mean": 3 * model}
+        method.round(state, counted, now(2, 0.5, judged=True))  # and to everybody, before models are evaluated
+        assert ledger.down["losses"] == (3 + 3 + 6) * 4 * model
+
+
+def test_gradient_averaging_divides_by_all_participants(two_groups: Federation) -> None:
+    """theta_j - lr / n * (sum of n_i g_i over those who chose j), n the examples of all participants."""
+    method = fc.IFCA(clusters=2, restarts=1, averaging="gradients")
+    with fleet_of(two_groups) as (fleet, _, first):
+        state = method.start(fleet, first, now(0))
+        wanted = torch.from_numpy(state.rows.astype(np.float64))
+        total = sum(len(two_groups[client].train) for client in two_groups.clients)
+        for client in two_groups.clients:
+            chosen = int(np.argmin(losses_by_hand(two_groups, client, state.rows)))
+            held = two_groups[client].train
+            row = torch.from_numpy(np.array(state.rows[chosen])).double().requires_grad_()
+            logits = torch.from_numpy(held.inputs).double().flatten(1) @ row[:640].view(10, 64).T + row[640:]
+            torch.nn.functional.cross_entropy(logits, torch.from_numpy(held.labels)).backward()  # type: ignore[no-untyped-call]  # torch's
+            assert row.grad is not None
+            wanted[chosen] -= LOCAL.lr * len(held) / total * row.grad
+        state, _ = method.round(state, fleet, now(1))
+        np.testing.assert_allclose(state.rows, wanted.numpy(), atol=1e-6)
+
+
+def test_shared_layers_learn_from_everybody(two_groups: Federation) -> None:
+    method = fc.IFCA(clusters=2, restarts=1, shared=1)
+    with fleet_of(two_groups, "mlp") as (fleet, net, first):
+        cut = net.layers[0]
+        state = method.start(fleet, first, now(0))
+        assert state.rows[0, :cut].tobytes() == state.rows[1, :cut].tobytes()
+        assert state.rows[0, cut:].tobytes() != state.rows[1, cut:].tobytes()
+        for number in (1, 2):
+            before = state
+            state, _ = method.round(state, fleet, now(number))
+            home = {client: homes[0] for client, homes in state.home.items()}
+            rows = own_rows(fleet, before.rows, home, number)
+            everybody = weighted(two_groups, rows, list(two_groups.clients))
+            for row in state.rows:
+                np.testing.assert_allclose(row[:cut], everybody[:cut], atol=1e-6)
+
+
+def test_the_start_with_the_lowest_training_loss_goes_on(two_groups: Federation) -> None:
+    method = fc.IFCA(clusters=2, restarts=3, trial=2)
+    with fleet_of(two_groups) as (fleet, _, first):
+        state = method.start(fleet, first, now(0))
+        for number in (1, 2):
+            state, facts = method.round(state, fleet, now(number))
+            assert facts["starts"] == 3
+            assert len(state.rows) == 6
+        tables = {client: losses_by_hand(two_groups, client, state.rows) for client in two_groups.clients}
+        counts = [len(two_groups[client].train) for client in tables]
+        reached = [
+            np.average([min(table[2 * start : 2 * start + 2]) for table in tables.values()], weights=counts)
+            for start in range(3)
+        ]
+        best = int(np.argmin(reached))
+        alone = Centres(state.rows[2 * best : 2 * best + 2], dict.fromkeys(two_groups.clients, (0,)))
+        wanted, _ = fc.IFCA(clusters=2, restarts=1).round(alone, fleet, now(3))
+        after, facts = method.round(state, fleet, now(3))
+        assert facts["starts"] == 1
+        assert after.rows.tobytes() == wanted.rows.tobytes()
+        assert after.home == wanted.home
+
+
+def test_fedavg_comes_first_and_is_then_perturbed(two_groups: Federation) -> None:
+    method = fc.IFCA(clusters=2, restarts=2, start_from="fedavg", warmup=2, perturbation=0.2)
+    with fleet_of(two_groups) as (fleet, _, first):
+        one, many = fc.FedAvg().start(fleet, first, now(0)), method.start(fleet, first, now(0))
+        one, _ = fc.FedAvg().round(one, fleet, now(1))
+        many, _ = method.round(many, fleet, now(1))
+        assert many.rows.tobytes() == one.model[None].tobytes()
+        one, _ = fc.FedAvg().round(one, fleet, now(2))
+        many, _ = method.round(many, fleet, now(2))
+        assert len({row.tobytes() for row in many.rows}) == 4
+        moved = (many.rows / one.model - 1).std(axis=1)
+        assert moved == pytest.approx(0.2, abs=0.02)  # 650 draws: an error of 0.2 / sqrt(1300)
+        later, _ = method.round(many, fleet, now(3, judged=True))
+        assert set(later.home) == set(two_groups.clients)
+
+
+def test_nobody_answers_and_nothing_changes(two_groups: Federation) -> None:
+    from fedclade.fleet.simulated import SimulatedFleet
+    from fedclade.nets import net_for
+
+    net = net_for("logistic", two_groups.shape, two_groups.classes)
+    with SimulatedFleet(two_groups, net, workers=0, wire=lambda _: ()) as silent:
+        method = fc.IFCA(clusters=2, restarts=1)
+        state = method.start(silent, lambda number: net.first(3, number), now(0))
+        after, facts = method.round(state, silent, now(1))
+    assert facts["heard"] == 0
+    assert after.rows.tobytes() == state.rows.tobytes()

@@ -1,0 +1,88 @@
+"""PCA+kM+HC: the groups it finds and does not find, what each client is asked, and its training."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fedclade as fc
+from conformance.playing import losing, played
+from fedclade.data import Federation
+from fedclade.relate.agreement import adjusted_rand
+from fedclade.runs.folder import RunFolder
+from fedclade.runs.ledger import Counted, Ledger
+from methods.fleets import fleet_of, now
+
+
+@pytest.fixture(scope="module")
+def classes() -> Federation:
+    """Four groups of five clients, each with digits of its own."""
+    return fc.data.build(source="digits", world="classes", clients=20, groups=4)
+
+
+def found_in(federation: Federation, method: fc.PCA) -> float:
+    assert federation.truth is not None
+    with fleet_of(federation) as (fleet, _, first):
+        return adjusted_rand(method.start(fleet, first, now(0)).home, federation.truth.labels)
+
+
+@pytest.mark.parametrize("distance", ["nearest", "matched"])
+def test_groups_of_classes_are_found_in_one_basis(distance: str, classes: Federation) -> None:
+    assert found_in(classes, fc.PCA(components=32, distance=distance)) == 1  # type: ignore[arg-type]  # one of three
+
+
+def test_they_are_not_found_in_bases_of_ones_own(classes: Federation) -> None:
+    """FLT's published code: even with the right number given, places in other axes are not comparable."""
+    assert found_in(classes, fc.PCA(components=32, basis="own")) < 0.5
+    assert found_in(classes, fc.PCA(components=32, basis="own", groups=4)) < 0.8
+    assert found_in(classes, fc.PCA(components=32, groups=4)) == 1
+
+
+def test_clients_alike_are_one_group_and_train_as_fedavg(alike: Federation, tmp_path: Path) -> None:
+    _, ours = played(fc.PCA(), alike, tmp_path / "pca")
+    _, theirs = played(fc.FedAvg(), alike, tmp_path / "fedavg")
+    assert len(ours.rows) == 1
+    assert ours.rows.tobytes() == theirs.rows.tobytes()
+
+
+def test_what_crosses_the_wire(classes: Federation) -> None:
+    """64 numbers an example: a triangle of 64 * 65 / 2 up; a middle and 10 components down; 5 points of 10 up."""
+    ledger = Ledger()
+    with fleet_of(classes) as (fleet, _, first):
+        fc.PCA(components=10).start(Counted(fleet, ledger), first, now(0))
+    assert ledger.up["scatter"] == 20 * (64 * 65 // 2 * 4 + 65 * 8)
+    assert ledger.down["sketch"] == 20 * 11 * 64 * 4
+    assert ledger.up["sketch"] == 20 * (5 * 10 * 4 + 6 * 8)
+
+
+def test_the_basis_is_that_of_all_examples(classes: Federation) -> None:
+    from sklearn.decomposition import PCA
+
+    everything = np.concatenate([held.train.inputs.reshape(len(held.train), -1) for held in classes.data.values()])
+    with fleet_of(classes) as (fleet, _, first):
+        state = fc.PCA(components=10).start(fleet, first, now(0))
+    theirs = PCA(10).fit(everything)
+    np.testing.assert_allclose(state.basis[0], theirs.mean_, atol=1e-4)
+    likeness = np.abs((state.basis[1:] * theirs.components_).sum(axis=1))
+    np.testing.assert_allclose(likeness[:6], 1, atol=1e-3)  # later ones have nearly equal variances
+
+
+def test_who_comes_late_or_was_silent_is_placed(classes: Federation, tmp_path: Path) -> None:
+    assert classes.truth is not None
+    late = classes.truth.members[2][0]
+    _, models = played(fc.PCA(components=32), classes, tmp_path / "late", late=(late,), participation=1.0, rounds=2)
+    assert models.groups() == classes.truth
+    quiet = losing(classes.truth.members[1][0])
+    _, models = played(fc.PCA(components=32), classes, tmp_path / "quiet", wire=quiet, participation=1.0, rounds=2)
+    assert set(models.clients) == set(classes.clients)
+
+
+def test_the_first_round_tells_what_was_found(classes: Federation, tmp_path: Path) -> None:
+    played(fc.PCA(components=32), classes, tmp_path / "run", rounds=2)
+    facts = [event["facts"] for event in RunFolder.open(tmp_path / "run").events() if event["event"] == "round"]
+    first, second = facts
+    assert isinstance(first, dict)
+    assert isinstance(second, dict)
+    assert set(first["discovery"]) == {"variance_explained", "gate", "stability", "by_height_ratio", "by_gap"}
+    assert first["discovery"]["gate"] > 0.25
+    assert "discovery" not in second

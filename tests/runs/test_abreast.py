@@ -1,0 +1,136 @@
+"""Several runs at once: how far they are is told, and the first failure ends them all."""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import fedclade as fc
+from fedclade.data import Federation
+from fedclade.methods import AnyMethod
+from fedclade.nouns import Damaged, FedcladeError, Stopped
+from fedclade.runs.abreast import Make, Work, abreast
+from fedclade.runs.compare import alone, best_jobs, folder_name, planned
+from fedclade.runs.experiment import EngineSettings, experiment_from
+from fedclade.runs.loop import Progress, Watch
+
+SMALL = {"data": {"source": "digits", "world": "iid", "clients": 4}}
+
+
+def working(work: Work) -> Make:
+    return lambda: work
+
+
+def tells(path: Path, number: int) -> Work:
+    def work(watch: Watch) -> None:
+        watch(Progress(1, 2, None))
+        watch(Progress(2, 2, 0.5))
+        (path / f"{number}").write_text(str(os.getpid()))
+
+    return work
+
+
+def unwatched(_: int) -> Watch:
+    return lambda _: None
+
+
+def test_all_are_done_in_processes_of_their_own_and_watched(tmp_path: Path) -> None:
+    seen: dict[int, list[Progress]] = {}
+
+    def watch(number: int) -> Callable[[Progress], None]:
+        seen[number] = []
+        return seen[number].append
+
+    abreast([working(tells(tmp_path, number)) for number in range(5)], 2, watch)
+    processes = {(tmp_path / str(number)).read_text() for number in range(5)}
+    assert len(processes) == 5
+    assert str(os.getpid()) not in processes
+    assert list(seen.values()) == [[Progress(1, 2, None), Progress(2, 2, 0.5)]] * 5
+
+
+def test_the_first_failure_is_the_error_and_ends_the_others(tmp_path: Path) -> None:
+    def fails(_: Watch) -> None:
+        while not (tmp_path / "other").exists():
+            time.sleep(0.01)
+        raise Damaged("a file is gone", where="there", got="nothing", need="it", do="look")
+
+    def lasts(_: Watch) -> None:
+        (tmp_path / "other").write_text(str(os.getpid()))
+        time.sleep(600)
+
+    with pytest.raises(Damaged, match="a file is gone") as caught:
+        abreast([working(fails), working(lasts), working(tells(tmp_path, 3))], 2, unwatched)
+    assert str(caught.value) == "a file is gone, there: got nothing, need it; do: look"
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "other").read_text()), 0)
+    assert not (tmp_path / "3").exists()  # it was never begun
+
+
+def test_a_bug_and_a_death_are_errors_too() -> None:
+    def bug(_: Watch) -> None:
+        raise ZeroDivisionError("by zero")
+
+    with pytest.raises(FedcladeError, match="a bug in fedclade, ZeroDivisionError: by zero"):
+        abreast([working(bug)], 2, unwatched)
+    with pytest.raises(FedcladeError, match="process died") as caught:
+        abreast([working(lambda _: os._exit(7))], 2, unwatched)
+    assert "exit code 7" in str(caught.value)
+
+
+def test_an_interrupt_stops_and_says_how_to_go_on() -> None:
+    def interrupting(_: int) -> Watch:
+        def raises(_: Progress) -> None:
+            raise KeyboardInterrupt
+
+        return raises
+
+    def work(watch: Watch) -> None:
+        watch(Progress(1, 2, None))
+        time.sleep(600)
+
+    with pytest.raises(Stopped, match="interrupted") as caught:
+        abreast([working(work), working(work)], 2, interrupting)
+    assert "2 runs that are not finished" in str(caught.value)
+
+
+def test_side_by_side_gives_the_same_models(two_groups: Federation, tmp_path: Path) -> None:
+    methods: list[AnyMethod] = [fc.FedAvg(), fc.IFCA(clusters=2, restarts=2, trial=1)]
+    found = [
+        fc.compare(
+            two_groups,
+            methods,
+            seeds=2,
+            net="logistic",
+            rounds=3,
+            participation=0.5,
+            out=tmp_path / str(jobs),
+            jobs=jobs,
+        )
+        for jobs in (1, 3)
+    ]
+    hashes = [[run.result["model_hash"] for run in each.runs] for each in found]
+    assert hashes[0] == hashes[1]
+    assert len(set(hashes[0])) == 4
+
+
+def test_a_method_may_have_settings_of_its_own() -> None:
+    plans = planned(experiment_from(SMALL), ["fedavg", "ifca:clusters=5,averaging=gradients"], 2, Path("out"))
+    assert [str(path) for path in plans] == [
+        "out/fedavg-seed0",
+        "out/ifca-clusters=5-averaging=gradients-seed0",
+        "out/fedavg-seed1",
+        "out/ifca-clusters=5-averaging=gradients-seed1",
+    ]
+    assert list(plans.values())[1].method == fc.IFCA(clusters=5, averaging="gradients")
+    assert folder_name("mine:a=../b c") == "mine-a=..-b-c"
+    with pytest.raises(FedcladeError, match=r"method\.cluster is not known"):
+        planned(experiment_from(SMALL), ["ifca:cluster=5"], 1, Path("out"))
+
+
+def test_a_run_beside_others_has_no_workers() -> None:
+    experiment = experiment_from(SMALL)
+    assert alone(experiment).engine == EngineSettings(workers=0)
+    assert best_jobs(experiment, 1) == 1
+    assert best_jobs(experiment, 10**6) == len(os.sched_getaffinity(0))
