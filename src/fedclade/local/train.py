@@ -8,6 +8,7 @@ from torch.nn.functional import cross_entropy
 from fedclade.data import Part
 from fedclade.local.workbench import Workbench
 from fedclade.nets import Net
+from fedclade.nets.objective import predicted
 from fedclade.nouns import ClientId, Round, Row
 
 
@@ -28,7 +29,7 @@ def train(bench: Workbench, start: Row, part: Part, now: Round, client: ClientId
             shuffled = torch.from_numpy(order.permutation(len(part)))
             for chosen in torch.split(shuffled, how.batch):
                 gradient.zero_()
-                loss = cross_entropy(bench.module(inputs[chosen]), labels[chosen])
+                loss = cross_entropy(*predicted(bench.module, inputs[chosen], labels[chosen]))
                 loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
                 total += loss.item() * len(chosen)
                 with torch.no_grad():

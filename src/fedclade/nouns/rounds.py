@@ -38,6 +38,8 @@ class LocalTraining:
     momentum: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """Heavy ball; starts at zero in every round."""
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
+    blind: bool = False
+    """Models travel in an order that only clients know: see `fedclade.nets.blind`."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,8 @@ class Round:
     local: LocalTraining = field(default_factory=LocalTraining)
     proximal: float = 0.0
     """FedProx's mu: how hard local training is pulled back to where it started."""
+    validation: float = 0.0
+    """The share of its training examples that a client does not train on, and takes losses on instead."""
 
     def generator(self, purpose: str, client: ClientId = "") -> np.random.Generator:
         """Randomness for one purpose of one client (or of the server) in this round."""
