@@ -15,8 +15,9 @@ from fedclade.api import Settings
 from fedclade.data import Federation
 from fedclade.fleet.simulated import SimulatedFleet
 from fedclade.methods import Facts
-from fedclade.methods.criteria import Signs, Thresholds
+from fedclade.methods.criteria import Thresholds
 from fedclade.methods.parameter_tree import Tree
+from fedclade.methods.signs import Signs
 from fedclade.nets import net_for
 from fedclade.nouns import Assignment, Groups, LocalTraining, Round, Row
 from methods.pulling import STEP, Pulling, grouped
@@ -64,9 +65,9 @@ def test_nobody_is_lost_or_doubled_in_six_successive_splits(seed: int) -> None:
     Points of one group are 0.3 apart from its middle and groups are some 6 apart, of which a round goes half the way.
     """
     fleet, home = grouped(seed, groups=7, each=3)
-    method = fc.CFL(rule="absolute", eps1=0.01, eps2=1.0)
+    method = fc.CFL(rule="absolute", eps1=0.1, eps2=1.0)
     tree = begun(method, fleet)
-    for number in range(1, 61):
+    for number in range(1, 41):
         tree, _ = method.round(tree, fleet, at(number))
         check_nobody_is_lost(tree, fleet)
     assert len(tree.nodes) == 13

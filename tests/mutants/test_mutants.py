@@ -160,7 +160,7 @@ MUTANTS = {
     "the mean of norms": Mutant(
         (
             (
-                "methods/cfl.py",
+                "methods/signs.py",
                 "mean = float(np.linalg.norm(mean_of(rows, [update.examples for update in heard.values()])))",
                 "mean = float(np.linalg.norm(rows, axis=1).mean())",
             ),

@@ -11,17 +11,17 @@ from dataclasses import asdict, replace
 from typing import Annotated, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from fedclade.fleet.protocol import Fleet, Updates
-from fedclade.methods.criteria import IN_A_ROW, Rule, Signs, Thresholds
-from fedclade.methods.parameter_tree import ROOT, Node, Tree, Update
+from fedclade.methods.criteria import IN_A_ROW, Rule, Thresholds
+from fedclade.methods.parameter_tree import ROOT, Tree
 from fedclade.methods.protocol import Fact, Facts, First
+from fedclade.methods.signs import Update, averaged, shown
 from fedclade.methods.trial import judged, on_trial, shadowed, with_best
-from fedclade.nouns import Assignment, ClientId, LocalTraining, Round, Row, Rows, settings
-from fedclade.relate.bipartition import Bipartition, bipartition, inside
-from fedclade.relate.distances import Matrix, cosines
+from fedclade.nouns import Assignment, ClientId, LocalTraining, Round, Rows, settings
+from fedclade.relate.bipartition import Bipartition
+from fedclade.relate.distances import Matrix
 
 ALL_AT_ONCE = LocalTraining(epochs=1, batch=10**9, lr=1.0)  # one such step moves a model by minus its full gradient
 
@@ -128,7 +128,7 @@ class CFL:
             heard = {client: counted[client] for client in members if client in counted}
             if not heard:
                 continue
-            signs, found, alike = shown(heard, tree.nodes[leaf])
+            signs, found, alike = shown(heard, tree.nodes[leaf].mean_seen, tree.nodes[leaf].largest_seen)
             clusters.append({"node": leaf, "members": len(members), **asdict(signs)})
             matrices.append(alike)
             enough = found is not None and 2 * len(heard) >= len(members)
@@ -147,34 +147,6 @@ class CFL:
     @property
     def thresholds(self) -> Thresholds:
         return Thresholds(self.rule, self.eps1, self.eps2, self.eps1_share, self.eps2_times, self.gamma_max)
-
-
-def shown(heard: Mapping[ClientId, Update], node: Node) -> tuple[Signs, Bipartition | None, Matrix]:
-    """What a cluster shows: figures, the two parts that it could be split into, and all similarities."""
-    rows = np.stack([update.row for update in heard.values()])
-    mean = float(np.linalg.norm(mean_of(rows, [update.examples for update in heard.values()])))
-    largest = float(np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64).max()))
-    seen = max(node.mean_seen, mean), max(node.largest_seen, largest)
-    alike = cosines(list(heard), rows)
-    if len(heard) < 2:
-        return Signs(len(heard), mean, largest, *seen), None, alike
-    found = bipartition(alike)
-    return Signs(len(heard), mean, largest, *seen, found.cross, inside(alike, found)), found, alike
-
-
-def averaged(model: Row, clients: Sequence[ClientId], trained: Updates) -> Row:
-    """Algorithm 2, line 7: the mean of these clients' models, weighted by examples; as it was if nobody was heard."""
-    among = set(clients)
-    heard = [number for number, client in enumerate(trained.clients) if client in among]
-    return mean_of(trained.rows[heard], trained.examples[heard].tolist()).astype(np.float32) if heard else model
-
-
-def mean_of(rows: Rows, examples: Sequence[int]) -> NDArray[np.float64]:
-    """The mean of rows, weighted by examples: double precision, one row after the other."""
-    total = np.zeros(rows.shape[1], np.float64)
-    for row, weight in zip(rows, examples, strict=True):
-        total += np.multiply(row, weight, dtype=np.float64)
-    return total / sum(examples)
 
 
 def mean_loss(trained: Updates) -> float | None:

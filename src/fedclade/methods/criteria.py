@@ -13,6 +13,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from fedclade.methods.signs import Signs
 from fedclade.relate.theory_cfl import is_sure
 
 Rule = Literal["automatic", "paper", "absolute"]
@@ -21,25 +22,6 @@ STALLED = 0.9  # automatic: of 1 / sqrt(m), where the updates of m clients would
 RESTLESS = 0.65  # automatic: of the largest client update since the cluster began
 STRUCTURE = 0.1  # automatic: similarity to the nearest of the own part, minus the largest across
 IN_A_ROW = {"automatic": 2, "paper": 1, "absolute": 1}  # rounds
-
-
-@dataclass(frozen=True)
-class Signs:
-    """What a cluster shows in a round."""
-
-    clients: int
-    mean_norm: float
-    """Of the weighted mean of the updates: 0 at a stationary point of the cluster."""
-    largest_norm: float
-    """Of the updates of single clients: 0 where everybody is at a stationary point of its own."""
-    mean_seen: float
-    """The largest of `mean_norm` so far, this round's among them."""
-    largest_seen: float
-    """The largest of `largest_norm` so far."""
-    cross: float = 1.0
-    """The largest similarity across the best bipartition; 1 for one client."""
-    inside: float = 1.0
-    """How alike a client is to the nearest of its own part, on average."""
 
 
 @dataclass(frozen=True)

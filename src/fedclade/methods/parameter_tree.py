@@ -10,21 +10,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from fedclade.methods.criteria import Signs
+from fedclade.methods.signs import Signs, Update
 from fedclade.nouns import Assignment, ClientId, Row, Rows
 from fedclade.relate.bipartition import Bipartition
 
 ROOT = 0
 NOWHERE = -1  # the parent of the root
-
-
-@dataclass(frozen=True, eq=False)
-class Update:
-    """How far a client moved the model that it was sent."""
-
-    row: Row
-    examples: int
-    round: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +88,8 @@ class Tree:
 
     def members(self, number: int) -> tuple[ClientId, ...]:
         """Who is in this cluster, or in one that it was split into."""
-        return tuple(client for client, home in self.home.items() if number in self.path(home))
+        below = {each for each in self.nodes if number in self.path(each)}
+        return tuple(client for client, home in self.home.items() if home in below)
 
     def waiting(self, clients: Sequence[ClientId]) -> list[ClientId]:
         """Those of these clients who are not in a leaf yet."""
@@ -107,7 +99,8 @@ class Tree:
         """The model of a node for each of these clients."""
         used = sorted(set(where.values()))
         rows = np.stack([self.nodes[number].model for number in used]) if used else self.nodes[ROOT].model[None][:0]
-        return Assignment(rows, {client: used.index(number) for client, number in where.items()})
+        place = {number: row for row, number in enumerate(used)}
+        return Assignment(rows, {client: place[number] for client, number in where.items()})
 
     def at_home(self, clients: Sequence[ClientId]) -> Assignment:
         """The model of its own cluster for each of these clients."""
