@@ -30,7 +30,6 @@ NETS: dict[str, tuple[str, dict[str, object]]] = {
     "lenet": ("lenet", {}),
     "cfl_cnn": ("cfl_cnn", {}),
 }
-LOCAL = {"epochs": 3, "batch": 100}  # as the paper has them
 
 
 def cut(federation: fc.Federation, examples: int) -> fc.Federation:
@@ -84,12 +83,13 @@ def judged(world: str, net: str, seed: int, asked: argparse.Namespace) -> dict[s
                 net_settings=settings,
                 rounds=asked.rounds,
                 participation=asked.participation,
+                epochs=3,
+                batch=asked.batch,
                 lr=asked.lr,
                 seed=seed,
                 workers=asked.workers,
                 evaluate_every=asked.rounds,
                 out=f"{folder}/{label}",
-                **LOCAL,
             )
         run = runs["cfl"]
         facts = [(event["round"], event["facts"]) for event in run.folder.events() if event["event"] == "round"]
@@ -134,6 +134,7 @@ def main() -> None:
     parser.add_argument("--examples", type=int, default=500)
     parser.add_argument("--rounds", type=int, default=60)
     parser.add_argument("--participation", type=float, default=1.0)
+    parser.add_argument("--batch", type=int, default=100, help="the paper's; it has 3 epochs too")
     parser.add_argument("--lr", type=float, default=0.05)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--set", action="append", default=[], help="a setting of CFL: name=value")

@@ -4,9 +4,9 @@
 `paper`      section V-B: eps1 is a share of the largest mean update that the cluster has seen, eps2 a multiple of eps1.
 `automatic`  nothing to set. The mean update counts against the largest client's: with m clients whose updates point
              anywhere, their ratio is about 1 / sqrt(m), so a ratio below that says that they pull against each other.
-             Clients are far from their own optimum while the largest update is near the largest ever seen. And there
-             must be structure: clients nearer to somebody of their own part than any two across. Twice in a row, with
-             the same parts.
+             Clients are far from their own optimum while the largest update is near the largest of this cluster. There
+             must be structure: nobody pulls in the direction of somebody across, and clients are nearer to somebody of
+             their own part than any two across. Twice in a row, with the same parts.
 """
 
 import math
@@ -20,6 +20,7 @@ Rule = Literal["automatic", "paper", "absolute"]
 
 STALLED = 0.9  # automatic: of 1 / sqrt(m), where the updates of m clients would cancel by chance
 RESTLESS = 0.65  # automatic: of the largest client update since the cluster began
+APART = 0.1  # automatic: the largest similarity across must be below
 STRUCTURE = 0.1  # automatic: similarity to the nearest of the own part, minus the largest across
 IN_A_ROW = {"automatic": 2, "paper": 1, "absolute": 1}  # rounds
 
@@ -46,6 +47,7 @@ class Thresholds:
             return (
                 ratio < STALLED * signs.largest_norm
                 and signs.largest_norm > RESTLESS * signs.largest_seen
+                and signs.cross < APART
                 and signs.inside - signs.cross > STRUCTURE
             )
         eps1, eps2 = self.eps1, self.eps2
