@@ -141,7 +141,7 @@ def test_the_automatic_thresholds_have_no_scale() -> None:
         assert rule.ask(scaled)
         assert not rule.ask(replace(scaled, mean_norm=0.24 * factor))
         assert not rule.ask(replace(scaled, largest_seen=1.6 * factor))
-        assert not rule.ask(replace(scaled, inside=-0.05))
+        assert not rule.ask(replace(scaled, inside=0.09))
         assert not rule.ask(replace(scaled, cross=0.11, inside=0.9))
         assert not rule.ask(replace(scaled, cross=1.0, inside=1.2))
 
