@@ -18,7 +18,7 @@ from fedclade.methods.criteria import IN_A_ROW, Rule, Thresholds
 from fedclade.methods.parameter_tree import ROOT, Tree
 from fedclade.methods.protocol import Fact, Facts, First
 from fedclade.methods.signs import Update, averaged, shown
-from fedclade.methods.trial import judged, on_trial, shadowed, with_best
+from fedclade.methods.trial import best_of_paths, judged, on_trial, shadowed
 from fedclade.nouns import Assignment, ClientId, LocalTraining, Round, Rows, settings
 from fedclade.relate.bipartition import Bipartition
 from fedclade.relate.distances import Matrix
@@ -77,12 +77,11 @@ class CFL:
             tree, undone = judged(tree, self.trial, fleet, now)
             facts["undone"] = list(undone)
             if now.number % self.trial == 0:
-                tree = with_best(tree, fleet, now)
-                facts["best"] = dict(tree.best)
+                facts["best"] = dict(best_of_paths(tree, fleet, now))
         return tree, facts
 
     def assignment(self, state: Tree) -> Assignment:
-        return state.served()
+        return state.at_home(tuple(state.home))
 
     def place(self, state: Tree, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> Tree:
         joined = replace(state, home={**state.home, **dict.fromkeys(newcomers, ROOT)})

@@ -21,7 +21,7 @@ Rule = Literal["automatic", "paper", "absolute"]
 STALLED = 0.9  # automatic: of 1 / sqrt(m), where the updates of m clients would cancel by chance
 RESTLESS = 0.65  # automatic: of the largest client update since the cluster began
 APART = 0.1  # automatic: the largest similarity across must be below
-STRUCTURE = 0.2  # automatic: similarity to the nearest of the own part, minus the largest across
+STRUCTURE = 0.15  # automatic: similarity to the nearest of the own part, minus the largest across
 IN_A_ROW = {"automatic": 2, "paper": 1, "absolute": 1}  # rounds
 
 

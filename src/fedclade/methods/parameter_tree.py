@@ -69,8 +69,6 @@ class Tree:
     """Each client's leaf; or the inner node from which it has still to walk down."""
     latest: dict[ClientId, Update] = field(default_factory=dict)
     """With less than full participation: everybody's latest update, while it counts."""
-    best: dict[ClientId, int] = field(default_factory=dict)
-    """With a validation share: the node of its path that served each client best when last looked at."""
 
     @classmethod
     def planted(cls, model: Row, clients: Sequence[ClientId]) -> "Tree":
@@ -95,21 +93,12 @@ class Tree:
         """Those of these clients who are not in a leaf yet."""
         return [client for client in clients if self.nodes[self.home[client]].split is not None]
 
-    def models(self, where: Mapping[ClientId, int]) -> Assignment:
-        """The model of a node for each of these clients."""
-        used = sorted(set(where.values()))
-        rows = np.stack([self.nodes[number].model for number in used]) if used else self.nodes[ROOT].model[None][:0]
-        place = {number: row for row, number in enumerate(used)}
-        return Assignment(rows, {client: place[number] for client, number in where.items()})
-
     def at_home(self, clients: Sequence[ClientId]) -> Assignment:
         """The model of its own cluster for each of these clients."""
-        return self.models({client: self.home[client] for client in clients})
-
-    def served(self) -> Assignment:
-        """What everybody gets: the model of its leaf, or the best of its path where that is known."""
-        best = {client: number for client, number in self.best.items() if number in self.path(self.home[client])}
-        return self.models({**self.home, **best})
+        used = sorted({self.home[client] for client in clients})
+        rows = np.stack([self.nodes[number].model for number in used]) if used else self.nodes[ROOT].model[None][:0]
+        place = {number: row for row, number in enumerate(used)}
+        return Assignment(rows, {client: place[self.home[client]] for client in clients})
 
     def changed(self, number: int, node: Node) -> "Tree":
         """With another node in this place."""

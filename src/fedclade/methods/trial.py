@@ -2,7 +2,7 @@
 
 The paper notes that one can always fall back to the solution before a split. So that falling back costs nothing, the
 cluster's model trains on beside the split for some rounds; if it is better in the end, it is as if there had been no
-split. And among the models on its path every client has the one that serves it best.
+split. And every client can be told which of the models on its path is the best for it.
 """
 
 from collections.abc import Sequence
@@ -69,8 +69,8 @@ def judged(tree: Tree, rounds: int, fleet: Fleet, now: Round) -> tuple[Tree, lis
     return tree, undone
 
 
-def with_best(tree: Tree, fleet: Fleet, now: Round) -> Tree:
-    """Everybody with the model of its path that has the lowest loss on its validation share."""
+def best_of_paths(tree: Tree, fleet: Fleet, now: Round) -> dict[ClientId, int]:
+    """For everybody the node of its path whose model has the lowest loss on its validation share."""
     present = set(fleet.clients())
     best: dict[ClientId, int] = {}
     for leaf in sorted(set(tree.home.values())):
@@ -79,4 +79,4 @@ def with_best(tree: Tree, fleet: Fleet, now: Round) -> Tree:
         if len(path) > 1 and members:
             losses = fleet.losses(members, np.stack([tree.nodes[number].model for number in path]), now)
             best.update({client: path[row] for client, row in losses.best_row().items()})
-    return replace(tree, best={**tree.best, **best})
+    return best
