@@ -238,6 +238,34 @@ def test_a_split_that_hurts_is_undone_as_if_it_had_never_been() -> None:
     np.testing.assert_allclose(tree.nodes[0].model, never.nodes[0].model, atol=1e-6)
 
 
+def test_a_split_that_hurts_one_part_is_undone() -> None:
+    """Nine clients are better off without the tenth; the tenth, alone, is not, and counts as much."""
+    fleet, home = grouped(0, groups=2, each=5)
+    small = [client for client, group in home.items() if group == 0][1:]
+    fleet.away = set(small)
+    alone = next(client for client, group in home.items() if group == 0 and client not in small)
+    middle: Row = np.stack([fleet.points[client] for client in fleet.clients()]).mean(axis=0)
+    method = fc.CFL(**ALWAYS, validation=0.2, trial=3)
+    assert len(rounds(method, fleet, 4).leaves()) > 1
+    fleet.held_out = {alone: middle}
+    assert len(rounds(method, fleet, 4).leaves()) == 1
+
+
+def test_while_a_split_is_on_trial_everybody_has_the_undivided_model() -> None:
+    fleet, _ = grouped(0, groups=2, each=4)
+    method = fc.CFL(**ALWAYS, validation=0.2, trial=3)
+    never = fc.CFL(**NEVER)
+    for count, models in ((1, 1), (2, 1), (3, 1), (4, 2)):
+        tree = rounds(method, fleet, count)
+        assert len(set(everybody(tree).home.values())) == models
+        if models == 1:
+            plain = rounds(never, fleet, count).nodes[0].model
+            np.testing.assert_allclose(everybody(tree).row_of("client-00"), plain, atol=1e-6)
+    fleet.silent = set(fleet.points)
+    tree, _ = method.round(rounds(method, Pulling(fleet.points), 3), fleet, at(4))
+    assert tree.on_trial()  # nobody could judge it: later
+
+
 def test_a_split_that_helps_is_kept() -> None:
     fleet, home = grouped(0, groups=2, each=4)
     tree = rounds(fc.CFL(validation=0.2, trial=3), fleet, 25)

@@ -18,7 +18,7 @@ from fedclade.methods.criteria import IN_A_ROW, Rule, Thresholds
 from fedclade.methods.parameter_tree import ROOT, Tree
 from fedclade.methods.protocol import Fact, Facts, First
 from fedclade.methods.signs import Update, averaged, shown
-from fedclade.methods.trial import best_of_paths, judged, on_trial, shadowed
+from fedclade.methods.trial import best_of_paths, judged, shadowed
 from fedclade.nouns import Assignment, ClientId, LocalTraining, Round, Rows, settings
 from fedclade.relate.bipartition import Bipartition
 from fedclade.relate.distances import Matrix
@@ -81,7 +81,7 @@ class CFL:
         return tree, facts
 
     def assignment(self, state: Tree) -> Assignment:
-        return state.at_home(tuple(state.home))
+        return state.served()
 
     def place(self, state: Tree, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> Tree:
         joined = replace(state, home={**state.home, **dict.fromkeys(newcomers, ROOT)})
@@ -121,7 +121,7 @@ class CFL:
         clusters: list[Fact] = []
         splits: list[Fact] = []
         matrices: list[Matrix] = []
-        present, trials = set(fleet.clients()), set(on_trial(tree))
+        present, trials = set(fleet.clients()), set(tree.on_trial())
         for leaf in tree.leaves():
             members = [client for client in tree.members(leaf) if client in present]
             heard = {client: counted[client] for client in members if client in counted}

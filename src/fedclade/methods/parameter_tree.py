@@ -95,10 +95,26 @@ class Tree:
 
     def at_home(self, clients: Sequence[ClientId]) -> Assignment:
         """The model of its own cluster for each of these clients."""
-        used = sorted({self.home[client] for client in clients})
-        rows = np.stack([self.nodes[number].model for number in used]) if used else self.nodes[ROOT].model[None][:0]
+        return self._models({client: self.home[client] for client in clients}, {})
+
+    def served(self) -> Assignment:
+        """What everybody has: the model of its cluster; while a split is on trial, that of the undivided one."""
+        tried = self.on_trial()
+        above = {home: next((each for each in self.path(home) if each in tried), home) for home in self.home.values()}
+        return self._models({client: above[home] for client, home in self.home.items()}, tried)
+
+    def on_trial(self) -> dict[int, Row]:
+        """The nodes whose split is on trial, and what their model would be without it."""
+        splits = {number: node.split for number, node in self.nodes.items() if node.split is not None}
+        return {number: split.shadow for number, split in splits.items() if split.shadow is not None}
+
+    def _models(self, where: Mapping[ClientId, int], instead: Mapping[int, Row]) -> Assignment:
+        """The model of a node, or what stands instead of it, for each of these clients."""
+        used = sorted(set(where.values()))
+        models = [instead.get(number, self.nodes[number].model) for number in used]
         place = {number: row for row, number in enumerate(used)}
-        return Assignment(rows, {client: place[self.home[client]] for client in clients})
+        rows = np.stack(models) if models else self.nodes[ROOT].model[None][:0]
+        return Assignment(rows, {client: place[number] for client, number in where.items()})
 
     def changed(self, number: int, node: Node) -> "Tree":
         """With another node in this place."""
@@ -130,6 +146,12 @@ class Tree:
             home={client: parts.get(client, home) for client, home in self.home.items()},
             latest={client: update for client, update in self.latest.items() if client not in parts},
         )
+
+    def tried(self, number: int, shadow: Row | None) -> "Tree":
+        """With another model of the undivided cluster; None: the trial is over, and the split stays."""
+        node = self.nodes[number]
+        assert node.split is not None
+        return self.changed(number, replace(node, split=replace(node.split, shadow=shadow)))
 
     def undone(self, number: int, rests_until: int) -> "Tree":
         """This split taken back: all of the cluster are one leaf again, with the model that trained on beside them."""

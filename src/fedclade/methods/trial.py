@@ -6,38 +6,27 @@ split. And every client can be told which of the models on its path is the best 
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from fedclade.fleet.protocol import Fleet
-from fedclade.methods.parameter_tree import Split, Tree
+from fedclade.methods.parameter_tree import Tree
 from fedclade.nouns import Assignment, ClientId, Round
 
 REST = 20  # rounds without another split after one was undone
 
 
-def on_trial(tree: Tree) -> dict[int, Split]:
-    """The nodes whose split is on trial."""
-    return {
-        number: node.split
-        for number, node in tree.nodes.items()
-        if node.split is not None and node.split.shadow is not None
-    }
-
-
 def shadowed(tree: Tree, chosen: Sequence[ClientId], fleet: Fleet, now: Round) -> Tree:
     """The models of clusters whose split is on trial, one round on: FedAvg among those of the cluster."""
-    trials = on_trial(tree)
+    tried = tree.on_trial()
     home: dict[ClientId, int] = {}
-    for place, number in enumerate(trials):
+    for place, number in enumerate(tried):
         home.update(dict.fromkeys(set(tree.members(number)) & set(chosen), place))
     if not home:
         return tree
-    rows = np.stack([split.shadow for split in trials.values() if split.shadow is not None])
-    means = fleet.train_mean(Assignment(rows, home), now)
-    for (number, split), row in zip(trials.items(), means.rows, strict=True):
-        tree = tree.changed(number, replace(tree.nodes[number], split=replace(split, shadow=row)))
+    means = fleet.train_mean(Assignment(np.stack(list(tried.values())), home), now)
+    for number, row in zip(tried, means.rows, strict=True):
+        tree = tree.tried(number, row)
     return tree
 
 
@@ -45,24 +34,21 @@ def judged(tree: Tree, rounds: int, fleet: Fleet, now: Round) -> tuple[Tree, lis
     """Splits that were on trial for so many rounds, kept or undone; and the nodes of those undone."""
     undone: list[int] = []
     present = set(fleet.clients())
-    for number, split in on_trial(tree).items():
-        if now.number < split.round + rounds:
+    for number, shadow in tree.on_trial().items():
+        split = tree.nodes[number].split
+        if split is None or now.number < split.round + rounds:
             continue
-        assert split.shadow is not None
-        rows = np.stack([split.shadow, *(tree.nodes[child].model for child in split.children)])
-        asked = [client for client in tree.members(number) if client in present]
-        losses = fleet.losses(asked, rows, now)
-        if not losses.clients:
-            continue
-        without, within = losses.table[:, 0], losses.table[:, 1:]
-        own = [
-            split.children.index(home) if home in split.children else -1 for home in map(tree.home.get, losses.clients)
-        ]
-        apart = np.array(
-            [row[place] if place >= 0 else one for row, place, one in zip(within, own, without, strict=True)]
-        )
-        if float(losses.examples @ apart) < float(losses.examples @ without):
-            tree = tree.changed(number, replace(tree.nodes[number], split=replace(split, shadow=None)))
+        helped = []
+        for child in split.children:
+            asked = [client for client in tree.members(child) if client in present]
+            losses = fleet.losses(asked, np.stack([shadow, tree.nodes[child].model]), now)
+            if losses.clients:
+                together, apart = losses.examples @ losses.table
+                helped.append(bool(apart < together))
+        if len(helped) < len(split.children):
+            continue  # nobody of a part was heard: later
+        if all(helped):  # a part that is small must not pay for one that is large
+            tree = tree.tried(number, None)
         else:
             tree = tree.undone(number, now.number + REST)
             undone.append(number)
