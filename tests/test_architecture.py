@@ -19,7 +19,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "api": {"report", "runs", "methods", "data", "nets", "nouns"},
     "bench": {"runs", "methods", "fleet.simulated", "fleet.protocol", "local", "data", "nets", "nouns"},
     "report": {"runs", "nouns", ""},
-    "runs": {"methods", "fleet.protocol", "fleet.simulated", "fleet.flower", "fleet.site", "data", "nets", "nouns"},
+    "runs": {
+        *("methods", "relate", "fleet.protocol", "fleet.simulated", "fleet.flower", "fleet.site"),
+        *("data", "nets", "nouns"),
+    },
     "methods": {"fleet.protocol", "relate", "nouns"},
     "fleet.simulated": {"fleet.server", "fleet.workers", "fleet.gate", "fleet.protocol", "local", *BELOW},
     "fleet.flower": {"fleet.server", "fleet.gate", "fleet.letters", "fleet.protocol", "fleet.site", *BELOW},

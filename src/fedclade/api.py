@@ -36,6 +36,7 @@ class Settings(TypedDict, total=False):
     lr: float
     momentum: float
     weight_decay: float
+    blind: bool
     workers: int
     path: str
 

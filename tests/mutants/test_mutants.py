@@ -203,6 +203,50 @@ MUTANTS = {
         ),
         ("tests/methods/test_pca.py",),
     ),
+    # CFL's notebook, FL-bench and PACFL: positions in a cluster become client ids, and the second split loses some.
+    "positions in a cluster as clients": Mutant(
+        (
+            (
+                "methods/cfl.py",
+                "heard = {client: counted[client] for client in members if client in counted}",
+                "heard = dict(zip(tree.home, (counted[client] for client in members if client in counted)))",
+            ),
+        ),
+        ("tests/methods/test_cfl.py::test_nobody_is_lost_or_doubled_in_six_successive_splits",),
+    ),
+    # CFL's published notebook cuts by complete linkage, which is not the minimiser of equation 23.
+    "complete linkage": Mutant(
+        (
+            (
+                "relate/bipartition.py",
+                "    order = np.argsort(",
+                "    from scipy.cluster.hierarchy import fcluster, linkage\n"
+                "    upper = 1 - alike.values[np.triu_indices(count, 1)].astype(np.float64)\n"
+                "    side = fcluster(linkage(upper, 'complete'), 2, 'maxclust')\n"
+                "    if count > 2 and len(set(side)) == 2:\n"
+                "        a, b = (tuple(c for c, s in zip(alike.clients, side) if s == one) for one in (1, 2))\n"
+                "        return Bipartition((a, b), float(alike.values[np.ix_(side == 1, side == 2)].max()))\n"
+                "    order = np.argsort(",
+            ),
+        ),
+        ("tests/relate/test_bipartition.py",),
+    ),
+    # Inflorescence takes the mean of the clients' norms, which is not small at a stationary point.
+    "the mean of norms": Mutant(
+        (
+            (
+                "methods/signs.py",
+                "mean = float(np.linalg.norm(mean_of(rows, [update.examples for update in heard.values()])))",
+                "mean = float(np.linalg.norm(rows, axis=1).mean())",
+            ),
+        ),
+        ("tests/methods/test_cfl.py::test_the_norm_of_the_mean_and_not_the_mean_of_the_norms",),
+    ),
+    # No published CFL looks at gamma_max.
+    "gamma_max is not checked": Mutant(
+        (("methods/criteria.py", " and is_sure(signs.cross, self.gamma_max)", ""),),
+        ("tests/methods/test_cfl.py::test_gamma_max_refuses_a_split_that_is_not_sure",),
+    ),
     # A checkpoint that does not say how far the log was good doubles facts after a kill.
     "checkpoints are not verified": Mutant(
         (("runs/manifest.py", "if digest(content) != checksum:", "if False:"),),

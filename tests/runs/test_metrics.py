@@ -6,8 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedclade.fleet.protocol import Scores
+from fedclade.methods import Facts
 from fedclade.nouns import Groups
-from fedclade.runs.metrics import by_group, harmed, rand_index, summary
+from fedclade.relate.distances import Matrix
+from fedclade.runs.metrics import by_group, harmed, rand_index, summary, weighed
 
 SCORES = Scores(("a", "b", "c"), np.array([5, 9, 1]), np.array([10, 10, 4]), np.array([0.5, 0.25, 1.5]))
 
@@ -20,6 +22,7 @@ def test_one_evaluation_by_hand() -> None:
     assert figures["accuracy_variance"] == pytest.approx(2150 / 3)
     assert figures["worst_tenth"] == pytest.approx(0.25)  # a tenth of three clients is one client
     assert figures["loss"] == pytest.approx(0.75)
+    assert figures["perplexity"] == pytest.approx(2.117, abs=1e-3)  # e to the power of 0.75
 
 
 def test_the_worst_tenth_of_25_clients_are_three() -> None:
@@ -61,3 +64,16 @@ def test_the_rand_index_is_scikit_learns(labels: list[tuple[int, int]]) -> None:
     found = Groups.from_labels({f"c{number:02}": other for number, (_, other) in enumerate(labels)})
     wanted = adjusted_rand_score(*zip(*labels, strict=True))
     assert rand_index(found, truth) == pytest.approx(wanted, abs=1e-12)
+
+
+def test_similarities_become_gaps_where_the_truth_is_known() -> None:
+    """Two alike clients of one group, and one that is unlike both: 0.5 inside, 0 across."""
+    alike = Matrix(("a", "b", "c"), np.array([[1, 0.5, 0], [0.5, 1, -1], [0, -1, 1]], np.float32))
+    facts: Facts = {"heard": 3, "separation_gaps": (alike,)}
+    assert weighed(facts, Groups((("a", "b"), ("c",)))) == {"heard": 3, "separation_gaps": [0.5]}
+    assert weighed(facts, None) == {"heard": 3, "separation_gaps": [None]}
+
+
+def test_a_huge_loss_is_still_a_number() -> None:
+    lost = Scores(("a",), np.array([0]), np.array([10]), np.array([1e6]))
+    assert np.isfinite(summary(lost)["perplexity"] or np.inf)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,9 @@ from fedclade.local.plan import plan
 from fedclade.local.scatter import placing, scatter
 from fedclade.local.sketch import sketch
 from fedclade.local.tuning import tuned
+from fedclade.local.validation import judged, learned
 from fedclade.nets import Net
+from fedclade.nets.blind import Blind, secret
 from fedclade.nets.encoders import NO_WEIGHTS
 from fedclade.nouns import Round, Row
 
@@ -25,6 +28,7 @@ class Client:
     def __init__(self, net: Net, path: Asked = "auto") -> None:
         self._net = net
         self._path = plan(net, path)
+        self._blinds: dict[int, Blind] = {}
 
     @property
     def path(self) -> PathName:
@@ -35,16 +39,23 @@ class Client:
         """What the client replies. An exception here is a bug, or a client that fails: the engine decides which."""
         verbs = {"train": self._train, "losses": self._losses, "evaluate": self._evaluate, "sketch": self._sketch}
         verbs |= {"scatter": self._scatter, "moments": self._moments, "changed": self._changed}
-        return verbs[ask.verb](ask, data)
+        return self._closed(ask, verbs[ask.verb](self._opened(ask), data))
 
     def answers(self, asked: Sequence[tuple[Ask, ClientData]]) -> list[Reply]:
         """The replies of several clients: the same as one by one, but trained at once where that is faster."""
         if self._path.together == 1 or any(ask.verb != "train" or ask.encoder for ask, _ in asked):
             return [self.answer(ask, data) for ask, data in asked]
-        found = self._path.train_all(
-            [Training(ask.rows[0], data.train, ask.now, ask.client, towards(ask)) for ask, data in asked]
-        )
-        return [trained(ask, data, *each) for (ask, data), each in zip(asked, found, strict=True)]
+        parts = [learned(data.train, ask.now, ask.client) for ask, data in asked]
+        shown = [self._opened(ask) for ask, _ in asked]
+        begun = [
+            Training(ask.rows[0], part, ask.now, ask.client, towards(ask))
+            for ask, part in zip(shown, parts, strict=True)
+        ]
+        found = self._path.train_all(begun)
+        return [
+            self._closed(ask, trained(ask, part, *each))
+            for (ask, _), part, each in zip(asked, parts, found, strict=True)
+        ]
 
     @property
     def together(self) -> int:
@@ -57,15 +68,35 @@ class Client:
         with suppress(Exception):  # what is wrong with the module shows when a client answers
             self._path.train(self._net.first(0), alike, Round(0, 0), "nobody")
 
+    def _opened(self, ask: Ask) -> Ask:
+        """The request with its models as they are, if they came blind."""
+        if not ask.now.local.blind or ask.encoder or not ask.rows.size:  # an encoder is no secret
+            return ask
+        return replace(ask, rows=self._blind(ask.now).shown(ask.rows))
+
+    def _closed(self, ask: Ask, reply: Reply) -> Reply:
+        """The reply with its model blind, if they are to be."""
+        if not ask.now.local.blind or ask.encoder or ask.verb != "train":
+            return reply
+        row = self._blind(ask.now).hidden(np.asarray(reply.arrays["row"], np.float32))
+        return replace(reply, arrays={**reply.arrays, "row": row})
+
+    def _blind(self, now: Round) -> Blind:
+        if now.seed not in self._blinds:
+            self._blinds = {now.seed: Blind(self._net, now.seed, secret())}
+        return self._blinds[now.seed]
+
     def _train(self, ask: Ask, data: ClientData) -> Reply:
         if ask.encoder:
             epochs = ask.now.local.epochs
-            return trained(ask, data, *tuned(ask.encoder, ask.rows[0], data.train, epochs, ask.now, ask.client))
-        return trained(ask, data, *self._path.train(ask.rows[0], data.train, ask.now, ask.client, towards(ask)))
+            return trained(ask, data.train, *tuned(ask.encoder, ask.rows[0], data.train, epochs, ask.now, ask.client))
+        part = learned(data.train, ask.now, ask.client)
+        return trained(ask, part, *self._path.train(ask.rows[0], part, ask.now, ask.client, towards(ask)))
 
     def _losses(self, ask: Ask, data: ClientData) -> Reply:
-        found = self._path.losses(ask.rows, data.train)
-        return Reply("losses", ask.client, ask.now.number, len(data.train), {"losses": found})
+        part = judged(data.train, ask.now, ask.client)
+        found = self._path.losses(ask.rows, part)
+        return Reply("losses", ask.client, ask.now.number, len(part), {"losses": found})
 
     def _evaluate(self, ask: Ask, data: ClientData) -> Reply:
         correct, loss = self._path.score(ask.rows[0], data.test)
@@ -105,9 +136,9 @@ def towards(ask: Ask) -> Row | None:
     return ask.rows[1] if len(ask.rows) > 1 else None
 
 
-def trained(ask: Ask, data: ClientData, row: Row, loss: float) -> Reply:
-    """The reply of a client that has trained."""
-    return Reply("train", ask.client, ask.now.number, len(data.train), {"row": row, "loss": np.array(loss, np.float64)})
+def trained(ask: Ask, part: Part, row: Row, loss: float) -> Reply:
+    """The reply of a client that has trained on these examples."""
+    return Reply("train", ask.client, ask.now.number, len(part), {"row": row, "loss": np.array(loss, np.float64)})
 
 
 Answer = Callable[[Sequence[Ask]], Sequence[Reply]]

@@ -8,6 +8,7 @@ from torch.nn.functional import cross_entropy, mse_loss
 from fedclade.data import Part
 from fedclade.local.workbench import Workbench
 from fedclade.nets import Net
+from fedclade.nets.objective import predicted
 from fedclade.nouns import ClientId, Round, Row
 
 
@@ -31,8 +32,8 @@ def train(
             for chosen in torch.split(shuffled, how.batch):
                 gradient.zero_()
                 some = inputs[chosen]
-                given = bench.module(some)
-                loss = cross_entropy(given, labels[chosen]) if bench.net.aim == "labels" else mse_loss(given, some)
+                given, wanted = predicted(bench.module, some, labels[chosen])
+                loss = cross_entropy(given, wanted) if bench.net.aim == "labels" else mse_loss(given, some)
                 loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
                 total += loss.item() * len(chosen)
                 with torch.no_grad():

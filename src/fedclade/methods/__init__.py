@@ -1,5 +1,6 @@
 """One algorithm a file. A method sees a fleet and a round; never examples, tensors, sockets or the truth."""
 
+from fedclade.methods.cfl import CFL
 from fedclade.methods.ditto import Ditto
 from fedclade.methods.fedavg import FedAvg
 from fedclade.methods.fedprox import FedProx
@@ -9,17 +10,19 @@ from fedclade.methods.flt import FLT
 from fedclade.methods.ifca import IFCA
 from fedclade.methods.local import Local
 from fedclade.methods.pca import PCA
-from fedclade.methods.protocol import AnyMethod, Facts, First, Method
+from fedclade.methods.protocol import AnyMethod, Fact, Facts, First, Method
 from fedclade.methods.registry import METHODS, Known, method_named, name_of, register
 from fedclade.relate.discovery import Found
 
 __all__ = [
+    "CFL",
     "FLT",
     "IFCA",
     "METHODS",
     "PCA",
     "AnyMethod",
     "Ditto",
+    "Fact",
     "Facts",
     "FedAvg",
     "FedProx",
@@ -44,3 +47,4 @@ register("fedsem", FedSEM, finds_groups=True)
 register("pca-km-hc", PCA)
 register("fedavg-ft", FineTuned)
 register("ditto", Ditto)
+register("cfl", CFL, finds_groups=True)

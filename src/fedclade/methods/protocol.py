@@ -34,12 +34,17 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from fedclade.fleet.protocol import Fleet
 from fedclade.nouns import Assignment, ClientId, Round, Row
+from fedclade.relate.distances import Matrix
 
 State = TypeVar("State")
 
 Fact = None | bool | int | float | str | list["Fact"] | dict[str, "Fact"]
-Facts = Mapping[str, Fact]
-"""What a method has to tell about a round: it goes into the run's events as JSON."""
+Facts = Mapping[str, Fact | tuple[Matrix, ...]]
+"""What a method has to tell about a round: it goes into the run's events as JSON.
+
+Similarities do not go there: the run, which may know the planted groups, puts a separation gap in the place of each
+matrix.
+"""
 
 First = Callable[[int], Row]
 """Initial model number 0, 1, ...: different ones, always the same for one seed."""

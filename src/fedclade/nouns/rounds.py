@@ -38,6 +38,8 @@ class LocalTraining:
     momentum: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """Heavy ball; starts at zero in every round."""
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
+    blind: bool = False
+    """Models travel in an order that only clients know: see `fedclade.nets.blind`."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,8 @@ class Round:
     """FedProx's mu: how hard local training is pulled back to where it started."""
     judged: bool = False
     """Whether models are evaluated after this round: those who make a model for use make it now."""
+    validation: float = 0.0
+    """The share of its training examples that a client does not train on, and takes losses on instead."""
 
     def generator(self, purpose: str, client: ClientId = "") -> np.random.Generator:
         """Randomness for one purpose of one client (or of the server) in this round."""

@@ -285,6 +285,13 @@ class RunFolder:
         except ValueError:
             raise Damaged("experiment.toml is damaged", where=str(self.path), need="it as it was") from None
 
+    def remembered(self) -> Checkpoint:
+        """What the method remembers after the last round, for reading: the newest checkpoint."""
+        found = self._checkpoints()
+        if not found:
+            raise Damaged("the checkpoints are missing", where=str(self.path / "checkpoint"), need="at least one")
+        return self._read(found[-1])[0]
+
     def result(self) -> dict[str, object]:
         """The verdict."""
         return self._json("result.json")

@@ -19,7 +19,7 @@ from fedclade.runs.codec import pack, unpack
 from fedclade.runs.experiment import RunSettings
 from fedclade.runs.folder import Checkpoint, RunFolder
 from fedclade.runs.ledger import Counted, Ledger
-from fedclade.runs.metrics import by_group, rand_index, summary
+from fedclade.runs.metrics import by_group, rand_index, summary, weighed
 
 SILENT_ROUNDS = 5  # so many rounds in a row in which nobody could be heard are the end
 
@@ -164,7 +164,7 @@ def play(
         models = method.assignment(state)
         scores = counted.evaluate(models.only(present), now) if now.judged else None
         clock.add(ledger)
-        folder.note("round", round=number, **told(ledger), facts=dict(facts))
+        folder.note("round", round=number, **told(ledger), facts=weighed(facts, judge.truth_at(number)))
         if scores is not None:
             folder.note("evaluation", round=number, **judge.verdict(scores, models, number))
         folder.note_clients(lines(number, ledger, scores, models))

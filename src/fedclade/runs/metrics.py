@@ -7,9 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from fedclade.fleet.protocol import Scores
+from fedclade.methods import Fact, Facts
 from fedclade.nouns import ClientId, Groups
+from fedclade.relate.separation import separation_gap
 
-FIGURES = ("accuracy", "accuracy_weighted", "accuracy_variance", "worst_tenth", "loss")
+FIGURES = ("accuracy", "accuracy_weighted", "accuracy_variance", "worst_tenth", "loss", "perplexity")
+
+LARGEST_LOSS = 700.0  # whose exp is still a number
 
 
 def summary(scores: Scores) -> dict[str, float | None]:
@@ -20,6 +24,7 @@ def summary(scores: Scores) -> dict[str, float | None]:
     accuracy_variance   population variance over clients of the accuracy in percent (FLT's fairness)
     worst_tenth         mean of the worst tenth of the clients, at least one
     loss                unweighted mean of the clients' test losses
+    perplexity          exp of that: a model that guesses among so many words, or labels, has this loss
     """
     if not scores.clients:
         return dict.fromkeys(FIGURES)
@@ -31,6 +36,7 @@ def summary(scores: Scores) -> dict[str, float | None]:
         "accuracy_variance": float((100 * accuracy).var()),
         "worst_tenth": float(worst.mean()),
         "loss": float(scores.losses.mean()),
+        "perplexity": math.exp(min(float(scores.losses.mean()), LARGEST_LOSS)),
     }
 
 
@@ -62,6 +68,16 @@ def rand_index(found: Groups, truth: Groups) -> float:
 def pairs(labels: Iterable[object]) -> int:
     """How many pairs have the same label."""
     return sum(math.comb(count, 2) for count in Counter(labels).values())
+
+
+def weighed(facts: Facts, truth: Groups | None) -> dict[str, Fact]:
+    """The facts with a separation gap in the place of each matrix of similarities; None without planted groups."""
+    return {
+        name: [None if truth is None else separation_gap(each, truth) for each in fact]
+        if isinstance(fact, tuple)
+        else fact
+        for name, fact in facts.items()
+    }
 
 
 def harmed(accuracy: Mapping[ClientId, float], baselines: Sequence[Mapping[ClientId, float]]) -> tuple[ClientId, ...]:

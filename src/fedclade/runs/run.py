@@ -3,11 +3,18 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
 
 from fedclade.data import Federation
 from fedclade.data.recipe import SITES
+from fedclade.methods import name_of
 from fedclade.nets import Module, Net, net_for
-from fedclade.nouns import ClientId, Damaged, FedcladeError, Groups, InputError, Stopped
+from fedclade.nets.blind import Blind, secret
+from fedclade.nets.ensemble import Ensemble
+from fedclade.nouns import ClientId, Damaged, FedcladeError, Groups, InputError, Row, Rows, Stopped
+from fedclade.runs.codec import unpack
 from fedclade.runs.environment import environment
 from fedclade.runs.experiment import PYTHON, Experiment, read_experiment, rest
 from fedclade.runs.folder import Checkpoint, RunFolder, new_name
@@ -19,6 +26,15 @@ OwnNet = Callable[[], Module]
 
 def unwatched(_: Progress) -> None:
     """Nobody looks."""
+
+
+@runtime_checkable
+class Branching(Protocol):
+    """A method whose clients have several models each, from general to special."""
+
+    def path(self, state: Any, client: ClientId) -> Rows:
+        """They as rows."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -51,7 +67,24 @@ class Run:
 
     def model_for(self, client: ClientId) -> Module:
         """This client's model, ready to predict."""
-        return self.net.module(self.folder.models().row_of(client))
+        return self._modules(self.folder.models().row_of(client)[None])[0]
+
+    def path_for(self, client: ClientId) -> tuple[Module, ...]:
+        """The models on this client's path, general to special, of a method that keeps a tree of them: CFL."""
+        method = again(self.path).method
+        if not isinstance(method, Branching):
+            raise InputError("there is no tree of models", where=str(self.path), got=name_of(method), need="cfl")
+        reached = self.folder.remembered()
+        return self._modules(method.path(unpack(state_class(method), reached.tree, reached.arrays), client))
+
+    def ensemble_for(self, client: ClientId) -> Module:
+        """All models on this client's path as one, which holds probable what they do on average."""
+        return Ensemble(self.path_for(client))
+
+    def _modules(self, rows: Rows) -> tuple[Module, ...]:
+        asked = again(self.path)
+        plain = Blind(self.net, asked.run.seed, secret()).shown(rows) if asked.local.blind else rows
+        return tuple(self.net.module(row) for row in plain)
 
 
 def figure(value: object) -> float:
@@ -167,7 +200,7 @@ def played(
             verdict, models = play(
                 experiment.method,
                 fleet,
-                lambda number: net.first(experiment.run.seed, number),
+                lambda number: first_of(net, experiment, number),
                 experiment.run,
                 experiment.local,
                 Judge(place.truth_at),
@@ -183,6 +216,15 @@ def played(
     except KeyboardInterrupt:
         raise can_go_on(Stopped("interrupted", where=str(folder.path)), experiment, folder.path) from None
     return Run(folder.path.absolute(), result, net)
+
+
+def first_of(net: Net, experiment: Experiment, number: int) -> Row:
+    """Initial model number 0, 1, ...; in a blind run how far it is from the one that clients start from."""
+    if not experiment.local.blind:
+        return net.first(experiment.run.seed, number)
+    if number:
+        raise InputError("blind clients start from one model", where="local.blind", got="several", need="one")
+    return np.zeros(net.size, np.float32)
 
 
 def can_go_on(wrong: FedcladeError, experiment: Experiment, path: Path) -> Stopped:

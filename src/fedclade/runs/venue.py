@@ -12,6 +12,7 @@ from fedclade.data.recipe import SITES
 from fedclade.fleet.simulated import SimulatedFleet, is_built, path_for, state_of_kernel
 from fedclade.fleet.site import Task
 from fedclade.nets import NETS, Net, net_for
+from fedclade.nets.blind import secret
 from fedclade.nouns import Groups, InputError
 from fedclade.runs.experiment import PYTHON, EngineSettings, Experiment, FlowerSettings, rest
 from fedclade.runs.loop import Engine
@@ -52,6 +53,8 @@ def venue_of(experiment: Experiment, federation: Federation | None) -> Venue:
         )
 
     def check(net: Net) -> None:
+        if experiment.local.blind:
+            secret()  # this machine plays the clients too
         some = held[held.clients[0]].train.inputs
         net.check(some[:1], held.classes)
         net.check(some[: shortest_batch(held, experiment.local.batch)], held.classes, training=True)

@@ -1,0 +1,167 @@
+"""CFL: clustered federated learning (Sattler, Mueller, Samek, 2021).
+
+One model is trained for all until it stalls. If single clients still want to move it, and against each other, their
+data contradict: the cluster is split in two by the angles between their updates, and each part goes on alone, split
+again when it stalls (Algorithms 2, 3 and 5). Clusters, models and updates are kept as a tree, down which a newcomer
+walks to its own (Algorithm 4).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from fedclade.fleet.protocol import Fleet, Updates
+from fedclade.methods.criteria import IN_A_ROW, Rule, Thresholds
+from fedclade.methods.parameter_tree import ROOT, Tree
+from fedclade.methods.protocol import Fact, Facts, First
+from fedclade.methods.signs import Update, averaged, shown
+from fedclade.methods.trial import best_of_paths, judged, shadowed
+from fedclade.nouns import Assignment, ClientId, LocalTraining, Round, Rows, settings
+from fedclade.relate.bipartition import Bipartition
+from fedclade.relate.distances import Matrix
+
+ALL_AT_ONCE = LocalTraining(epochs=1, batch=10**9, lr=1.0)  # one such step moves a model by minus its full gradient
+
+
+@settings
+class CFL:
+    """Splits clients that pull one model apart in two, again and again, and trains a model for each group."""
+
+    rule: Rule = "automatic"
+    """How thresholds are set: see `fedclade.methods.criteria`."""
+    eps1: Annotated[float, Field(ge=0)] = 0.0
+    """absolute: a cluster whose mean update is shorter has stalled."""
+    eps2: Annotated[float, Field(ge=0)] = 0.0
+    """absolute: a client whose update is longer has not."""
+    eps1_share: Annotated[float, Field(gt=0)] = 0.1
+    """paper: eps1 as a share of the longest mean update so far."""
+    eps2_times: Annotated[float, Field(ge=0)] = 6.0
+    """paper: eps2 in units of eps1."""
+    gamma_max: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """How far a client's gradient may be from that of its group: a split that is not sure then is not made."""
+    similarity: Literal["updates", "gradients"] = "updates"
+    """What is compared: how far training moved a model, or full gradients, for which every client is asked twice."""
+    fresh: Annotated[int, Field(ge=0)] = 5
+    """With less than full participation: rounds for which a client's update still counts."""
+    cached: Annotated[int, Field(ge=1)] = 20
+    """Updates that are kept on each edge of the tree for newcomers, at the most."""
+    validation: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """The share of its training examples by which a client judges splits; 0: no split is undone."""
+    trial: Annotated[int, Field(ge=1)] = 5
+    """With a validation share: rounds after which a split is kept or undone."""
+
+    def start(self, fleet: Fleet, first: First, now: Round) -> Tree:
+        return Tree.planted(first(0), fleet.clients())
+
+    def round(self, state: Tree, fleet: Fleet, now: Round) -> tuple[Tree, Facts]:
+        now = replace(now, validation=self.validation)
+        chosen = now.sample(fleet.clients())
+        tree = self.walked(state, chosen, fleet, now)
+        away = set(tree.waiting(chosen))
+        sent = tree.at_home([client for client in chosen if client not in away])
+        trained = fleet.train(sent, now)
+        tree = shadowed(tree, chosen, fleet, now)
+        counted = {**self.still_fresh(tree, now), **self.directions(sent, trained, fleet, now)}
+        tree = replace(tree, latest=counted if now.participation < 1 else {})
+        facts: dict[str, Fact | tuple[Matrix, ...]] = {
+            "asked": len(chosen),
+            "heard": len(trained.clients),
+            "loss": mean_loss(trained),
+        }
+        tree, news = self.parted(tree, counted, trained, fleet, now)
+        facts |= news
+        if self.validation:
+            tree, undone = judged(tree, self.trial, fleet, now)
+            facts["undone"] = list(undone)
+            if now.number % self.trial == 0:
+                facts["best"] = dict(best_of_paths(tree, fleet, now))
+        return tree, facts
+
+    def assignment(self, state: Tree) -> Assignment:
+        return state.served()
+
+    def place(self, state: Tree, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> Tree:
+        joined = replace(state, home={**state.home, **dict.fromkeys(newcomers, ROOT)})
+        return self.walked(joined, newcomers, fleet, replace(now, validation=self.validation))
+
+    def path(self, state: Tree, client: ClientId) -> Rows:
+        """The models on a client's path, general to special: (models, parameters)."""
+        return np.stack([state.nodes[number].model for number in state.path(state.home[client])])
+
+    def walked(self, tree: Tree, clients: Sequence[ClientId], fleet: Fleet, now: Round) -> Tree:
+        """Algorithm 4: who is not in a leaf walks down the tree, a step for each answer."""
+        while clients := tree.waiting(clients):
+            sent = tree.at_home(clients)
+            heard = self.directions(sent, fleet.train(sent, now), fleet, now)
+            below = {client: tree.nearer(tree.home[client], update.row) for client, update in heard.items()}
+            tree = replace(tree, home={**tree.home, **below})
+            clients = list(heard)
+        return tree
+
+    def directions(self, sent: Assignment, trained: Updates, fleet: Fleet, now: Round) -> dict[ClientId, Update]:
+        """What is compared of each client: its update (equation 40), or its full gradient with the sign of one."""
+        if self.similarity == "gradients":
+            trained = fleet.train(sent, replace(now, local=replace(ALL_AT_ONCE, blind=now.local.blind)))
+        return {
+            client: Update(row - sent.row_of(client), int(examples), now.number)
+            for client, row, examples in zip(trained.clients, trained.rows, trained.examples, strict=True)
+        }
+
+    def still_fresh(self, tree: Tree, now: Round) -> dict[ClientId, Update]:
+        """The latest updates of before that still count."""
+        return {client: each for client, each in tree.latest.items() if now.number - each.round <= self.fresh}
+
+    def parted(
+        self, tree: Tree, counted: Mapping[ClientId, Update], trained: Updates, fleet: Fleet, now: Round
+    ) -> tuple[Tree, Facts]:
+        """Every cluster with its new model, those that ask for it split in two; and what each one showed."""
+        clusters: list[Fact] = []
+        splits: list[Fact] = []
+        matrices: list[Matrix] = []
+        present, trials = set(fleet.clients()), set(tree.on_trial())
+        for leaf in tree.leaves():
+            members = [client for client in tree.members(leaf) if client in present]
+            heard = {client: counted[client] for client in members if client in counted}
+            if not heard:
+                continue
+            signs, found, alike = shown(heard, tree.nodes[leaf].mean_seen, tree.nodes[leaf].largest_seen)
+            clusters.append({"node": leaf, "members": len(members), **asdict(signs)})
+            matrices.append(alike)
+            enough = found is not None and 2 * len(heard) >= len(members)
+            node = tree.nodes[leaf].having_shown(signs, found if enough and self.thresholds.ask(signs) else None)
+            ready = node.in_a_row >= IN_A_ROW[self.rule] and now.number >= node.rests_until
+            model = averaged(node.model, members, trained)
+            if ready and found is not None and not trials & set(tree.path(leaf)):
+                tree = tree.changed(leaf, node).split(
+                    leaf, found, heard, model, now.number, self.cached, self.validation > 0
+                )
+                splits.append(told(leaf, found, alike, tree))
+            else:
+                tree = tree.changed(leaf, replace(node, model=model))
+        return tree, {"clusters": clusters, "splits": splits, "separation_gaps": tuple(matrices)}
+
+    @property
+    def thresholds(self) -> Thresholds:
+        return Thresholds(self.rule, self.eps1, self.eps2, self.eps1_share, self.eps2_times, self.gamma_max)
+
+
+def mean_loss(trained: Updates) -> float | None:
+    """Over all examples heard of."""
+    return float(np.average(trained.losses, weights=trained.examples)) if trained.clients else None
+
+
+def told(node: int, found: Bipartition, alike: Matrix, tree: Tree) -> Fact:
+    """A split as a fact."""
+    split = tree.nodes[node].split
+    assert split is not None
+    return {
+        "node": node,
+        "children": list(split.children),
+        "parts": [list(part) for part in found.parts],
+        "cross": found.cross,
+        "clients": list(alike.clients),
+        "similarities": [[round(float(value), 4) for value in row] for row in alike.values],
+    }

@@ -1,0 +1,57 @@
+"""When CFL splits a cluster: three ways to set the thresholds of equations 30 and 31, and the check of equation 36.
+
+`absolute`   eps1 and eps2 are numbers, in units of the update's norm.
+`paper`      section V-B: eps1 is a share of the largest mean update that the cluster has seen, eps2 a multiple of eps1.
+`automatic`  nothing to set. The mean update counts against the largest client's: with m clients whose updates point
+             anywhere, their ratio is about 1 / sqrt(m), so a ratio below that says that they pull against each other.
+             Clients are far from their own optimum while the largest update is near the largest of this cluster. There
+             must be structure: nobody pulls in the direction of somebody across, and clients are nearer to somebody of
+             their own part than any two across. Twice in a row, with the same parts.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from fedclade.methods.signs import Signs
+from fedclade.relate.theory_cfl import is_sure
+
+Rule = Literal["automatic", "paper", "absolute"]
+
+STALLED = 0.9  # automatic: of 1 / sqrt(m), where the updates of m clients would cancel by chance
+RESTLESS = 0.65  # automatic: of the largest client update since the cluster began
+APART = 0.1  # automatic: the largest similarity across must be below
+STRUCTURE = 0.15  # automatic: similarity to the nearest of the own part, minus the largest across
+IN_A_ROW = {"automatic": 2, "paper": 1, "absolute": 1}  # rounds
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """The rule, and what it needs."""
+
+    rule: Rule
+    eps1: float
+    eps2: float
+    eps1_share: float
+    eps2_times: float
+    gamma_max: float
+
+    def ask(self, signs: Signs) -> bool:
+        """Whether the cluster has stalled while its clients have not, and its parts can be told apart."""
+        return self.norms_say_so(signs) and is_sure(signs.cross, self.gamma_max)
+
+    def norms_say_so(self, signs: Signs) -> bool:
+        """Equations 30 and 31."""
+        if self.rule == "automatic":
+            ratio = signs.mean_norm * math.sqrt(signs.clients)
+            return (
+                ratio < STALLED * signs.largest_norm
+                and signs.largest_norm > RESTLESS * signs.largest_seen
+                and signs.cross < APART
+                and signs.inside - signs.cross > STRUCTURE
+            )
+        eps1, eps2 = self.eps1, self.eps2
+        if self.rule == "paper":
+            eps1 = self.eps1_share * signs.mean_seen
+            eps2 = self.eps2_times * eps1
+        return signs.mean_norm < eps1 and signs.largest_norm > eps2

@@ -1,0 +1,71 @@
+"""What the updates of a cluster show: norms, angles, and the two parts that it could be split into."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedclade.fleet.protocol import Updates
+from fedclade.nouns import ClientId, Row, Rows
+from fedclade.relate.bipartition import Bipartition, bipartition, inside
+from fedclade.relate.distances import Matrix, cosines
+
+
+@dataclass(frozen=True, eq=False)
+class Update:
+    """How far a client moved the model that it was sent."""
+
+    row: Row
+    examples: int
+    round: int
+
+
+@dataclass(frozen=True)
+class Signs:
+    """What a cluster shows in a round."""
+
+    clients: int
+    """How many were heard."""
+    mean_norm: float
+    """Of the weighted mean of the updates: 0 at a stationary point of the cluster."""
+    largest_norm: float
+    """Of the updates of single clients: 0 where everybody is at a stationary point of its own."""
+    mean_seen: float
+    """The largest of `mean_norm` since the cluster began, this round's among them."""
+    largest_seen: float
+    """The same of `largest_norm`."""
+    cross: float = 1.0
+    """The largest similarity across the best bipartition; 1 for one client."""
+    inside: float = 1.0
+    """How alike a client is to the nearest of its own part, on average."""
+
+
+def shown(
+    heard: Mapping[ClientId, Update], mean_seen: float, largest_seen: float
+) -> tuple[Signs, Bipartition | None, Matrix]:
+    """The figures of a round, the best two parts (None for one client), and all similarities."""
+    rows = np.stack([update.row for update in heard.values()])
+    mean = float(np.linalg.norm(mean_of(rows, [update.examples for update in heard.values()])))
+    largest = float(np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64).max()))
+    seen = max(mean_seen, mean), max(largest_seen, largest)
+    alike = cosines(list(heard), rows)
+    if len(heard) < 2:
+        return Signs(len(heard), mean, largest, *seen), None, alike
+    found = bipartition(alike)
+    return Signs(len(heard), mean, largest, *seen, found.cross, inside(alike, found)), found, alike
+
+
+def averaged(model: Row, clients: Sequence[ClientId], trained: Updates) -> Row:
+    """Algorithm 2, line 7: the mean of these clients' models, weighted by examples; as it was if nobody was heard."""
+    among = set(clients)
+    heard = [number for number, client in enumerate(trained.clients) if client in among]
+    return mean_of(trained.rows[heard], trained.examples[heard].tolist()).astype(np.float32) if heard else model
+
+
+def mean_of(rows: Rows, examples: Sequence[int]) -> NDArray[np.float64]:
+    """The mean of rows, weighted by examples: double precision, one row after the other."""
+    total = np.zeros(rows.shape[1], np.float64)
+    for row, weight in zip(rows, examples, strict=True):
+        total += np.multiply(row, weight, dtype=np.float64)
+    return total / sum(examples)

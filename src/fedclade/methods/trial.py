@@ -1,0 +1,68 @@
+"""Whether a split of CFL helps: judged by each client on examples that it does not train on.
+
+The paper notes that one can always fall back to the solution before a split. So that falling back costs nothing, the
+cluster's model trains on beside the split for some rounds; if it is better in the end, it is as if there had been no
+split. And every client can be told which of the models on its path is the best for it.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fedclade.fleet.protocol import Fleet
+from fedclade.methods.parameter_tree import Tree
+from fedclade.nouns import Assignment, ClientId, Round
+
+REST = 20  # rounds without another split after one was undone
+
+
+def shadowed(tree: Tree, chosen: Sequence[ClientId], fleet: Fleet, now: Round) -> Tree:
+    """The models of clusters whose split is on trial, one round on: FedAvg among those of the cluster."""
+    tried = tree.on_trial()
+    home: dict[ClientId, int] = {}
+    for place, number in enumerate(tried):
+        home.update(dict.fromkeys(set(tree.members(number)) & set(chosen), place))
+    if not home:
+        return tree
+    means = fleet.train_mean(Assignment(np.stack(list(tried.values())), home), now)
+    for number, row in zip(tried, means.rows, strict=True):
+        tree = tree.tried(number, row)
+    return tree
+
+
+def judged(tree: Tree, rounds: int, fleet: Fleet, now: Round) -> tuple[Tree, list[int]]:
+    """Splits that were on trial for so many rounds, kept or undone; and the nodes of those undone."""
+    undone: list[int] = []
+    present = set(fleet.clients())
+    for number, shadow in tree.on_trial().items():
+        split = tree.nodes[number].split
+        if split is None or now.number < split.round + rounds:
+            continue
+        helped = []
+        for child in split.children:
+            asked = [client for client in tree.members(child) if client in present]
+            losses = fleet.losses(asked, np.stack([shadow, tree.nodes[child].model]), now)
+            if losses.clients:
+                together, apart = losses.examples @ losses.table
+                helped.append(bool(apart < together))
+        if len(helped) < len(split.children):
+            continue  # nobody of a part was heard: later
+        if all(helped):  # a part that is small must not pay for one that is large
+            tree = tree.tried(number, None)
+        else:
+            tree = tree.undone(number, now.number + REST)
+            undone.append(number)
+    return tree, undone
+
+
+def best_of_paths(tree: Tree, fleet: Fleet, now: Round) -> dict[ClientId, int]:
+    """For everybody the node of its path whose model has the lowest loss on its validation share."""
+    present = set(fleet.clients())
+    best: dict[ClientId, int] = {}
+    for leaf in sorted(set(tree.home.values())):
+        path = tree.path(leaf)
+        members = [client for client, home in tree.home.items() if home == leaf and client in present]
+        if len(path) > 1 and members:
+            losses = fleet.losses(members, np.stack([tree.nodes[number].model for number in path]), now)
+            best.update({client: path[row] for client, row in losses.best_row().items()})
+    return best

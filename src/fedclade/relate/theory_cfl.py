@@ -1,0 +1,79 @@
+"""What CFL's paper proves about cosine similarities, as functions; and the simulation behind its figure 3.
+
+gamma is how far a client's gradient is from that of its own distribution, as a share of the latter's norm (equation
+16). Theorem 1 assumes that it is below 1 for every client, and a stationary point of the common objective.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedclade.nouns import Groups, InputError, generator
+from fedclade.relate.bipartition import bipartition
+from fedclade.relate.distances import cosines
+
+DIMENSIONS = 100  # of figure 3
+CLIENTS_EACH = 3  # of figure 3: M = 3 K
+
+
+def least_alike(gamma: float, other: float) -> float:
+    """H_ij (equation 18): what the cosine of two clients of one distribution is at the least."""
+    for each in (gamma, other):
+        if not 0 <= each < 1:
+            raise InputError("gamma is not usable", where="Theorem 1", got=str(each), need="from 0, under 1")
+    return -gamma * other + math.sqrt(1 - gamma**2) * math.sqrt(1 - other**2)
+
+
+def intra_bound(gammas: NDArray[np.float64]) -> float:
+    """Equations 19 and 21: no two clients of one distribution, with these gammas, are less alike than this."""
+    two = np.sort(gammas)[-2:]  # the smallest H is that of the largest two
+    return least_alike(float(two[0]), float(two[-1]))
+
+
+def cross_bound(least: float, distributions: int) -> float:
+    """Equations 17 and 20: for H and K, some bipartition has no two clients across that are more alike than this."""
+    if distributions < 2:
+        raise InputError("there is nothing to part", where="Theorem 1", got=str(distributions), need="K from 2")
+    angle = math.pi / (distributions - 1)
+    if least < math.cos(angle):
+        return 1.0
+    return math.cos(angle) * least + math.sin(angle) * math.sqrt(1 - least**2)
+
+
+def largest_gamma(distributions: int) -> float:
+    """Where the two bounds of Theorem 1 meet: below this gamma the bipartition is always right (Corollary 1).
+
+    With sin(f) = gamma for everybody they are cos(2 f) and cos(pi / (K - 1) - 2 f), which meet at f = pi / (4 (K - 1)).
+    """
+    return math.sin(math.pi / (4 * (distributions - 1)))
+
+
+def is_sure(cross: float, gamma_max: float) -> bool:
+    """Equation 36: the bipartition is right as long as no client's gradient is off by gamma_max or more."""
+    return math.sqrt(max(1 - cross, 0) / 2) > gamma_max
+
+
+def share_correct(distributions: int, gamma: float, trials: int, seed: int = 0) -> float:
+    """Figure 3: how often Algorithm 1 divides no group, for K random gradients that add to 0 and noise of size gamma.
+
+    Three clients for each distribution, in 100 dimensions; gradients and noise are normally distributed, and the noise
+    of a client is scaled to gamma times the norm of its distribution's gradient.
+    """
+    home = {f"{number:03d}": number % distributions for number in range(CLIENTS_EACH * distributions)}
+    labels = np.array(list(home.values()))
+    right = 0
+    for trial in range(trials):
+        rng = generator(seed, "figure 3", distributions, repr(gamma), trial)
+        risks = rng.standard_normal((distributions, DIMENSIONS))
+        risks -= risks.mean(axis=0)  # a stationary point: equation 11
+        noise = rng.standard_normal((len(labels), DIMENSIONS))
+        noise *= gamma * np.linalg.norm(risks[labels], axis=1, keepdims=True) / np.linalg.norm(noise, axis=1)[:, None]
+        found = bipartition(cosines(list(home), (risks[labels] + noise).astype(np.float32)))
+        right += divides_no_group(found.parts[0], Groups.from_labels(home))
+    return right / trials
+
+
+def divides_no_group(part: tuple[str, ...], truth: Groups) -> bool:
+    """Definition 1: every group is in this part as a whole, or not at all."""
+    return all(len(set(group) & set(part)) in (0, len(group)) for group in truth.members)

@@ -1,0 +1,110 @@
+"""Blind and plain runs: the same tree and models, and nothing in the clear on the server's side."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import fedclade as fc
+from fedclade.api import Settings
+from fedclade.data import Federation
+from fedclade.fleet.protocol import Reply
+from fedclade.fleet.simulated import SimulatedFleet
+from fedclade.nets import net_for
+from fedclade.nouns import Assignment, LocalTraining, Round
+
+PLAN: Settings = {"rounds": 8, "participation": 1.0, "epochs": 2, "batch": 24, "lr": 0.4, "workers": 0}
+CANARY = "a canary that sings 4711"
+
+
+@pytest.fixture(autouse=True)
+def shared_by_clients(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FEDCLADE_SECRET", CANARY)
+
+
+def trained(federation: Federation, out: Path, blind: bool) -> fc.Run:
+    plan: Settings = {**PLAN, "blind": blind}
+    return fc.train(federation, fc.CFL(), net="mlp", out=out, **plan)
+
+
+def splits(run: fc.Run) -> list[tuple[int, object]]:
+    told: list[dict[str, Any]] = [dict(event) for event in run.folder.events() if event["event"] == "round"]
+    return [(event["round"], split["parts"]) for event in told for split in event["facts"]["splits"]]
+
+
+def test_the_result_is_the_plain_one(two_groups: Federation, tmp_path: Path) -> None:
+    plain, blind = (trained(two_groups, tmp_path / str(how), how) for how in (False, True))
+    assert splits(plain) == splits(blind) != []
+    assert plain.groups == blind.groups == two_groups.truth
+    assert plain.accuracy == blind.accuracy
+    for client in two_groups.clients:
+        models = zip(plain.path_for(client), blind.path_for(client), strict=True)
+        for one, other in (*models, (plain.model_for(client), blind.model_for(client))):
+            for mine, its in zip(one.parameters(), other.parameters(), strict=True):
+                assert torch.allclose(mine, its, atol=1e-5, rtol=0)
+
+
+def test_no_update_in_the_clear_reaches_the_server(two_groups: Federation, tmp_path: Path) -> None:
+    """Pieces of what a client learned, four numbers long, are all over a plain run's folder, and in no blind one's."""
+    plain, blind = (trained(two_groups, tmp_path / str(how), how) for how in (False, True))
+    rows = [
+        torch.cat([each.detach().reshape(-1) for each in model.parameters()]).numpy()
+        for client in two_groups.clients
+        for model in plain.path_for(client)
+    ]
+    first = blind.net.first(0)
+    for row in rows:
+        for form in (row, row - first):  # as a model, and as how far it has moved
+            pieces = [form[start : start + 4].astype(np.float32).tobytes() for start in range(1000, 12000, 500)]
+            pieces = [piece for piece in pieces if any(piece)]
+            if form is row:
+                assert any(piece in whole(plain.path) for piece in pieces)
+            assert not any(piece in whole(blind.path) for piece in pieces)
+    assert CANARY.encode() not in whole(blind.path)
+
+
+def whole(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
+
+
+def test_what_a_client_sends_is_blind(two_groups: Federation) -> None:
+    """The replies on the wire: no number of the update is where it was, and its norm is as it was."""
+    net = net_for("logistic", two_groups.shape, two_groups.classes)
+    seen: dict[bool, list[np.ndarray]] = {False: [], True: []}
+    for blind in (False, True):
+
+        def listening(replies: Iterator[Reply], blind: bool = blind) -> Iterable[Reply]:
+            for reply in replies:
+                seen[blind].append(np.asarray(reply.arrays["row"], np.float32))
+                yield reply
+
+        start = np.zeros(net.size, np.float32) if blind else net.first(0)
+        with SimulatedFleet(two_groups, net, workers=0, wire=listening) as fleet:
+            now = Round(1, 0, 1.0, LocalTraining(lr=0.4, blind=blind))
+            fleet.train(Assignment.of_one(start, two_groups.clients), now)
+    for plain, hidden in zip(seen[False], seen[True], strict=True):
+        moved = plain - net.first(0)
+        assert np.linalg.norm(hidden) == pytest.approx(np.linalg.norm(moved), rel=1e-5)
+        assert np.mean(np.isclose(hidden, moved, atol=1e-7) & (moved != 0)) < 0.01
+        assert np.allclose(np.sort(abs(hidden)), np.sort(abs(moved)), atol=1e-7)
+
+
+def test_a_blind_run_needs_a_secret_before_it_starts(
+    two_groups: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("FEDCLADE_SECRET")
+    with pytest.raises(fc.FedcladeError, match="clients have no common secret"):
+        trained(two_groups, tmp_path / "run", True)
+    assert not (tmp_path / "run").exists()
+
+
+def test_workers_change_nothing(two_groups: Federation, tmp_path: Path) -> None:
+    found = []
+    for workers in (0, 2):
+        plan: Settings = {**PLAN, "rounds": 2, "workers": workers, "blind": True}
+        run = fc.train(two_groups, fc.FedAvg(), net="mlp", out=tmp_path / str(workers), **plan)
+        found.append(run.result["model_hash"])
+    assert found[0] == found[1]

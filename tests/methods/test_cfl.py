@@ -1,0 +1,375 @@
+"""CFL: splits by hand, nobody lost, newcomers, undone splits, blind runs, resuming in the middle of a tree."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import fedclade as fc
+from conformance.playing import Stop, played
+from fedclade.api import Settings
+from fedclade.data import Federation
+from fedclade.fleet.simulated import SimulatedFleet
+from fedclade.methods import Facts
+from fedclade.methods.criteria import Thresholds
+from fedclade.methods.parameter_tree import Tree
+from fedclade.methods.signs import Signs
+from fedclade.nets import net_for
+from fedclade.nouns import Assignment, Groups, LocalTraining, Round, Row
+from methods.pulling import STEP, Pulling, grouped
+
+ALWAYS: dict[str, Any] = {
+    "rule": "absolute",
+    "eps1": 1e9,
+    "eps2": 0.0,
+}  # every cluster of two or more is split in every round
+NEVER: dict[str, Any] = {"rule": "absolute"}  # no norm is under 0
+
+
+def at(number: int, participation: float = 1.0) -> Round:
+    return Round(number, seed=7, participation=participation)
+
+
+def begun(method: fc.CFL, fleet: Pulling) -> Tree:
+    size = len(next(iter(fleet.points.values())))
+    return method.start(fleet, lambda _: np.zeros(size, np.float32), at(0))
+
+
+def rounds(method: fc.CFL, fleet: Pulling, count: int, participation: float = 1.0) -> Tree:
+    tree = begun(method, fleet)
+    for number in range(1, count + 1):
+        tree, _ = method.round(tree, fleet, at(number, participation))
+    return tree
+
+
+def everybody(tree: Tree) -> Assignment:
+    return fc.CFL().assignment(tree)
+
+
+def check_nobody_is_lost(tree: Tree, fleet: Pulling) -> None:
+    wanted = sorted(fleet.points)
+    assert sorted(tree.home) == wanted
+    assert sorted(client for leaf in tree.leaves() for client in tree.members(leaf)) == wanted
+    assert list(everybody(tree).clients) == wanted
+    for number, node in tree.nodes.items():
+        if node.split is not None:
+            one, other = (set(tree.members(child)) for child in node.split.children)
+            assert not one & other
+            assert one | other == set(tree.members(number))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_nobody_is_lost_or_doubled_in_six_successive_splits(seed: int) -> None:
+    """Seven groups: the tree is right after six splits, and holds everybody exactly once after every round.
+
+    Points of one group are 0.3 apart from its middle and groups are some 6 apart, of which a round goes half the way.
+    """
+    fleet, home = grouped(seed, groups=7, each=3)
+    method = fc.CFL(rule="absolute", eps1=0.1, eps2=1.0)
+    tree = begun(method, fleet)
+    for number in range(1, 41):
+        tree, _ = method.round(tree, fleet, at(number))
+        check_nobody_is_lost(tree, fleet)
+    assert len(tree.nodes) == 13
+    assert everybody(tree).groups() == Groups.from_labels(home)
+
+
+def test_the_order_of_names_changes_nothing() -> None:
+    """The same points under other names, whose order is another: the same groups of points."""
+    fleet, _ = grouped(3, groups=4, each=4)
+    shuffled = np.random.default_rng(0).permutation(sorted(fleet.points)).tolist()
+    names = dict(zip(sorted(fleet.points), shuffled, strict=True))
+    turned = Pulling({names[client]: point for client, point in fleet.points.items()})
+    plain, other = (everybody(rounds(fc.CFL(), each, 30)).groups() for each in (fleet, turned))
+    assert len(plain) == 4
+    assert other == Groups(tuple(tuple(names[client] for client in group) for group in plain.members))
+
+
+def shown(facts: Facts) -> list[dict[str, float]]:
+    """What the clusters showed in a round."""
+    found: list[dict[str, float]] = json.loads(json.dumps(facts["clusters"]))
+    return found
+
+
+POINTS = {"a": np.array([1, 0], np.float32), "b": np.array([-1, 0], np.float32)}
+
+
+def test_the_norm_of_the_mean_and_not_the_mean_of_the_norms() -> None:
+    """Two clients pull a model at 0 by 1/2 in opposite directions: the mean is 0, each norm is 1/2."""
+    told = []
+    for eps1, eps2 in ((0.01, 0.49), (0.01, 0.51)):
+        method = fc.CFL(rule="absolute", eps1=eps1, eps2=eps2)
+        tree, facts = method.round(begun(method, Pulling(POINTS)), Pulling(POINTS), at(1))
+        (cluster,) = shown(facts)
+        assert (cluster["mean_norm"], cluster["largest_norm"]) == (0, STEP)
+        told.append(tree.leaves())
+    assert told == [(1, 2), (0,)]
+
+
+def test_the_mean_is_weighted_by_examples() -> None:
+    """Three examples pull by +1/2 and one by -1/2: (3 - 1) / 4 of 1/2."""
+    fleet = Pulling(POINTS, count={"a": 3})
+    tree, facts = fc.CFL(**NEVER).round(begun(fc.CFL(), fleet), fleet, at(1))
+    (cluster,) = shown(facts)
+    assert cluster["mean_norm"] == pytest.approx(0.25)
+    assert tree.nodes[0].model.tolist() == [0.25, 0]
+
+
+def test_gamma_max_refuses_a_split_that_is_not_sure() -> None:
+    """Two clients at right angles: sqrt((1 - 0) / 2) = 0.7071."""
+    fleet = Pulling({"a": np.array([1, 0], np.float32), "b": np.array([0, 1], np.float32)})
+    for gamma, leaves in ((0.70, 2), (0.71, 1)):
+        assert len(rounds(fc.CFL(**ALWAYS, gamma_max=gamma), fleet, 1).leaves()) == leaves
+
+
+def test_the_papers_thresholds() -> None:
+    """eps1 = a tenth of the largest mean so far, 1.0 here; eps2 = 6 eps1: split under 0.1 and over 0.6."""
+    rule = Thresholds("paper", 0.0, 0.0, 0.1, 6.0, 0.0)
+    signs = Signs(10, 0.09, 0.61, mean_seen=1.0, largest_seen=2.0, cross=-0.5, inside=0.5)
+    assert rule.ask(signs)
+    assert not rule.ask(replace(signs, mean_norm=0.11))
+    assert not rule.ask(replace(signs, largest_norm=0.59))
+
+
+def test_the_automatic_thresholds_have_no_scale() -> None:
+    """Sixteen clients: the ratio 0.2 is 0.8 / sqrt(16). Each test alone refuses; a factor changes nothing."""
+    rule = Thresholds("automatic", 0.0, 0.0, 0.1, 6.0, 0.0)
+    signs = Signs(16, 0.2, 1.0, mean_seen=0.3, largest_seen=1.5, cross=-0.1, inside=0.3)
+    for factor in (1e-6, 1.0, 1e6):
+        named = ("mean_norm", "largest_norm", "mean_seen", "largest_seen")
+        scaled = replace(signs, **{name: factor * getattr(signs, name) for name in named})
+        assert rule.ask(scaled)
+        assert not rule.ask(replace(scaled, mean_norm=0.24 * factor))
+        assert not rule.ask(replace(scaled, largest_seen=1.6 * factor))
+        assert not rule.ask(replace(scaled, inside=0.04))
+        assert not rule.ask(replace(scaled, cross=0.11, inside=0.9))
+        assert not rule.ask(replace(scaled, cross=1.0, inside=1.2))
+
+
+def test_only_the_same_parts_twice_are_split() -> None:
+    fleet, _ = grouped(0, groups=2, each=3)
+    method = fc.CFL()
+    tree = begun(method, fleet)
+    asked = []
+    for number in range(1, 20):
+        tree, _ = method.round(tree, fleet, at(number))
+        if tree.nodes[0].split is not None:
+            break
+        asked.append(tree.nodes[0].in_a_row)
+    assert asked[-1] == 1
+    assert max(asked) == 1
+
+
+def test_without_a_split_it_is_fedavg_to_the_bit(two_groups: Federation, tmp_path: Path) -> None:
+    def hashed(method: fc.CFL | fc.FedAvg, name: str) -> object:
+        run = fc.train(two_groups, method, net="mlp", rounds=3, participation=0.5, lr=0.1, out=tmp_path / name)
+        return run.result["model_hash"]
+
+    assert hashed(fc.CFL(rule="absolute"), "cfl") == hashed(fc.FedAvg(), "fedavg")
+
+
+# -- who comes late, who is silent, who is not asked ----------------------------------------------------------------
+
+
+def test_newcomers_walk_down_to_their_own_group() -> None:
+    fleet, home = grouped(1, groups=4, each=10)
+    late = sorted(fleet.points)[::2]
+    fleet.away = set(late)
+    tree = rounds(fc.CFL(), fleet, 40)
+    fleet.away = set()
+    placed = fc.CFL().place(tree, tuple(late), fleet, at(41))
+    assert len(tree.leaves()) == 4
+    assert everybody(placed).groups() == Groups.from_labels(home)
+
+
+def test_who_is_silent_at_a_split_walks_down_when_it_is_heard() -> None:
+    fleet, home = grouped(2, groups=2, each=5)
+    fleet.silent = {"client-03"}
+    tree = rounds(fc.CFL(), fleet, 20)
+    assert tree.home["client-03"] == 0
+    assert len(tree.leaves()) == 2
+    assert set(everybody(tree).clients) == set(home)
+    fleet.silent = set()
+    tree, _ = fc.CFL().round(tree, fleet, at(21))
+    check_nobody_is_lost(tree, fleet)
+    assert everybody(tree).groups() == Groups.from_labels(home)
+
+
+def test_with_half_of_the_clients_it_compares_the_latest_updates() -> None:
+    fleet, home = grouped(4, groups=3, each=6)
+    method = fc.CFL()
+    tree = begun(method, fleet)
+    for number in range(1, 80):
+        tree, _ = method.round(tree, fleet, at(number, 0.5))
+        assert all(number - update.round <= method.fresh for update in tree.latest.values())
+        assert sorted(tree.home) == sorted(home)
+    assert everybody(tree).groups() == Groups.from_labels(home)
+
+
+def test_updates_are_kept_only_where_they_are_needed() -> None:
+    fleet, _ = grouped(5, groups=2, each=8)
+    tree = rounds(fc.CFL(cached=3), fleet, 20)
+    split = tree.nodes[0].split
+    assert split is not None
+    assert tree.latest == {}
+    assert [edge.shape[0] for edge in split.updates] == [len(clients) for clients in split.clients] == [3, 3]
+
+
+# -- splits on trial ------------------------------------------------------------------------------------------------
+
+
+def test_a_split_that_hurts_is_undone_as_if_it_had_never_been() -> None:
+    """Clients pull to points of their own, but what they hold out lies at 0, between them: apart they are worse."""
+    fleet, _ = grouped(0, groups=2, each=4)
+    middle: Row = np.stack(list(fleet.points.values())).mean(axis=0)
+    fleet.held_out = dict.fromkeys(fleet.points, middle)
+    method = fc.CFL(**ALWAYS, validation=0.2, trial=3)
+    tree = begun(method, fleet)
+    seen = []
+    for number in range(1, 7):
+        tree, facts = method.round(tree, fleet, at(number))
+        seen.append((len(tree.leaves()), facts["undone"]))
+    assert seen == [(2, []), (2, []), (2, []), (1, [0]), (1, []), (1, [])]
+    never = rounds(fc.CFL(rule="absolute"), fleet, 6)
+    np.testing.assert_allclose(tree.nodes[0].model, never.nodes[0].model, atol=1e-6)
+
+
+def test_a_split_that_hurts_one_part_is_undone() -> None:
+    """Nine clients are better off without the tenth; the tenth, alone, is not, and counts as much."""
+    fleet, home = grouped(0, groups=2, each=5)
+    small = [client for client, group in home.items() if group == 0][1:]
+    fleet.away = set(small)
+    alone = next(client for client, group in home.items() if group == 0 and client not in small)
+    middle: Row = np.stack([fleet.points[client] for client in fleet.clients()]).mean(axis=0)
+    method = fc.CFL(**ALWAYS, validation=0.2, trial=3)
+    assert len(rounds(method, fleet, 4).leaves()) > 1
+    fleet.held_out = {alone: middle}
+    assert len(rounds(method, fleet, 4).leaves()) == 1
+
+
+def test_while_a_split_is_on_trial_everybody_has_the_undivided_model() -> None:
+    fleet, _ = grouped(0, groups=2, each=4)
+    method = fc.CFL(**ALWAYS, validation=0.2, trial=3)
+    never = fc.CFL(**NEVER)
+    for count, models in ((1, 1), (2, 1), (3, 1), (4, 2)):
+        tree = rounds(method, fleet, count)
+        assert len(set(everybody(tree).home.values())) == models
+        if models == 1:
+            plain = rounds(never, fleet, count).nodes[0].model
+            np.testing.assert_allclose(everybody(tree).row_of("client-00"), plain, atol=1e-6)
+    fleet.silent = set(fleet.points)
+    tree, _ = method.round(rounds(method, Pulling(fleet.points), 3), fleet, at(4))
+    assert tree.on_trial()  # nobody could judge it: later
+
+
+def test_a_split_that_helps_is_kept() -> None:
+    fleet, home = grouped(0, groups=2, each=4)
+    tree = rounds(fc.CFL(validation=0.2, trial=3), fleet, 25)
+    assert everybody(tree).groups() == Groups.from_labels(home)
+    assert tree.nodes[0].split is not None
+    assert tree.nodes[0].split.shadow is None
+
+
+def test_everybody_is_told_the_best_of_its_path() -> None:
+    """One client's held-out examples lie where the root's model was when it was split: that one is best for it."""
+    fleet, _ = grouped(0, groups=2, each=4)
+    method = fc.CFL(validation=0.2, trial=3)
+    tree = rounds(method, fleet, 24)
+    fleet.held_out = {"client-00": tree.nodes[0].model}
+    tree, facts = method.round(tree, fleet, at(27))
+    assert facts["best"] == {**tree.home, "client-00": 0}
+    assert tree.home["client-00"] != 0  # where it trains, and what it has
+    assert "best" not in method.round(tree, fleet, at(28))[1]
+
+
+# -- real data ------------------------------------------------------------------------------------------------------
+
+
+def test_a_gradient_is_that_of_all_examples(two_groups: Federation) -> None:
+    """Against torch's own: minus the gradient of the mean loss over everything that a client has."""
+    net = net_for("logistic", two_groups.shape, two_groups.classes)
+    first = net.first(0)
+    sent = Assignment.of_one(first, two_groups.clients)
+    with SimulatedFleet(two_groups, net, workers=0) as fleet:
+        now = Round(1, 0, 1.0, LocalTraining(epochs=2, batch=5, lr=0.3, momentum=0.9))
+        method = fc.CFL(similarity="gradients")
+        found = method.directions(sent, fleet.train(sent, now), fleet, now)
+    for client in two_groups.clients[:2]:
+        module = net.module(first)
+        part = two_groups[client].train
+        outputs = module(torch.from_numpy(part.inputs))
+        torch.nn.functional.cross_entropy(outputs, torch.from_numpy(part.labels)).backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        wanted = torch.cat([-each.grad.reshape(-1) for each in module.parameters() if each.grad is not None])
+        np.testing.assert_allclose(found[client].row, wanted.numpy(), atol=1e-5)
+
+
+SPLITTING: Settings = {"rounds": 8, "participation": 1.0, "epochs": 2, "batch": 24, "lr": 0.4, "workers": 0}
+
+
+def facts_of(run: fc.Run) -> list[dict[str, Any]]:
+    """What the method told of each round."""
+    return [json.loads(json.dumps(event["facts"])) for event in run.folder.events() if event["event"] == "round"]
+
+
+def test_gradients_find_the_groups_too(two_groups: Federation, tmp_path: Path) -> None:
+    run = fc.train(two_groups, fc.CFL(similarity="gradients"), net="logistic", out=tmp_path / "run", **SPLITTING)
+    assert run.groups == two_groups.truth
+
+
+def test_resumes_in_the_middle_of_a_tree(two_groups: Federation, tmp_path: Path) -> None:
+    """Six clients, split in every round until each is alone, with half of them asked: cut after every round."""
+    method = fc.CFL(**ALWAYS, validation=0.2, trial=1)
+    whole, models = played(method, two_groups, tmp_path / "whole", rounds=5)
+    assert len(models.groups()) > 1
+    for after in (1, 2, 3, 4):
+        with pytest.raises(Stop):
+            played(method, two_groups, tmp_path / f"cut-{after}", rounds=5, stop_after=after)
+        resumed, _ = played(method, two_groups, tmp_path / f"cut-{after}", rounds=5)
+        assert resumed["model_hash"] == whole["model_hash"]
+        assert (tmp_path / f"cut-{after}" / "checkpoint" / "round-00005" / "state.safetensors").read_bytes() == (
+            tmp_path / "whole" / "checkpoint" / "round-00005" / "state.safetensors"
+        ).read_bytes()
+
+
+def test_facts_of_a_round_and_of_a_split(two_groups: Federation, tmp_path: Path) -> None:
+    run = fc.train(two_groups, fc.CFL(), net="logistic", out=tmp_path / "run", **SPLITTING)
+    told = facts_of(run)
+    for facts in told:
+        assert len(facts["clusters"]) == len(facts["separation_gaps"])
+    (split,) = [split for facts in told for split in facts["splits"]]
+    assert two_groups.truth is not None
+    assert tuple(tuple(part) for part in split["parts"]) == two_groups.truth.members
+    values = np.array(split["similarities"])
+    assert values.shape == (6, 6)
+    labels = [two_groups.truth.labels[client] for client in split["clients"]]
+    inside = np.equal.outer(labels, labels)
+    assert values[inside].min() > values[~inside].max() == pytest.approx(split["cross"], abs=1e-4)
+    last = [gaps for facts in told for gaps in facts["separation_gaps"]][:6]
+    assert last[-1] == pytest.approx(values[inside].min() - split["cross"], abs=1e-3)
+
+
+def test_no_gap_is_told_without_a_truth(two_groups: Federation, tmp_path: Path) -> None:
+    blind = replace(two_groups, truth=None)
+    run = fc.train(blind, fc.CFL(), net="logistic", out=tmp_path / "run", rounds=1, participation=1.0, workers=0)
+    told = facts_of(run)
+    assert [facts["separation_gaps"] for facts in told] == [[None]]
+
+
+def test_every_client_has_the_models_of_its_path_and_their_ensemble(two_groups: Federation, tmp_path: Path) -> None:
+    run = fc.train(two_groups, fc.CFL(), net="logistic", out=tmp_path / "run", **SPLITTING)
+    general, special = run.path_for("client-00")
+    other = run.path_for("client-01")
+    some = torch.from_numpy(two_groups["client-00"].test.inputs)
+    with torch.no_grad():
+        assert torch.equal(general(some), other[0](some))
+        assert torch.equal(special(some), run.model_for("client-00")(some))
+        assert not torch.equal(special(some), other[1](some))
+        wanted = (torch.softmax(general(some), 1) + torch.softmax(special(some), 1)) / 2
+        assert torch.allclose(run.ensemble_for("client-00")(some).exp(), wanted, atol=1e-6)
+    plain = fc.train(two_groups, fc.FedAvg(), net="logistic", out=tmp_path / "one", rounds=1, workers=0)
+    with pytest.raises(fc.FedcladeError, match="there is no tree of models"):
+        plain.path_for("client-00")
