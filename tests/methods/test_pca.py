@@ -52,7 +52,7 @@ def test_what_crosses_the_wire(classes: Federation) -> None:
         fc.PCA(components=10).start(Counted(fleet, ledger), first, now(0))
     assert ledger.up["scatter"] == 20 * (64 * 65 // 2 * 4 + 65 * 8)
     assert ledger.down["sketch"] == 20 * 11 * 64 * 4
-    assert ledger.up["sketch"] == 20 * (5 * 10 * 4 + 6 * 8)
+    assert ledger.up["sketch"] == 20 * (5 * 10 * 4 + 7 * 8)
 
 
 def test_the_basis_is_that_of_all_examples(classes: Federation) -> None:
