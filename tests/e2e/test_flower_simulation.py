@@ -50,7 +50,7 @@ def experiment(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 @pytest.mark.filterwarnings("ignore")  # Ray's own
 def test_every_method_comes_to_the_same_models(experiment: Path, tmp_path: Path) -> None:
     """With clients that join late and clients whose data change."""
