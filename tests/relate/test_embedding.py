@@ -12,7 +12,7 @@ from fedclade.fleet.simulated import SimulatedFleet
 from fedclade.nets import net_for
 from fedclade.nouns import InputError, Points, Round
 from fedclade.nouns.points import filled
-from fedclade.relate.embedding import embedded
+from fedclade.relate.embedding import FAR, drawn_in, embedded
 from fedclade.relate.points import Relating, related
 
 HERE = find_spec("umap") is not None
@@ -61,6 +61,14 @@ def test_umap_is_reproducible_and_keeps_heaps_apart() -> None:
     assert found.groups == (points.clients[::2], points.clients[1::2])
     assert found.sketches is not None
     assert found.sketches.places.shape == (12, 4, 2)
+
+
+def test_a_point_beyond_all_others_is_drawn_in() -> None:
+    """By hand: 1, 2, 3, 4 and a liar; the middle is 3, distances from it 2, 1, 0, 1 and huge: 1 in the median."""
+    line = np.array([[1], [2], [3], [4], [1e9]], np.float32)
+    assert drawn_in(line).tolist() == [[1], [2], [3], [4], [3 + FAR]]
+    same = np.array([[1], [1], [1], [5]], np.float32)
+    assert drawn_in(same).tolist() == same.tolist(), "no distance is usual"
 
 
 def test_too_few_points_stay_where_they_are() -> None:

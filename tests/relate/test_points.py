@@ -171,3 +171,19 @@ def test_figures_show_the_sketches() -> None:
 def test_points_must_fit_together() -> None:
     with pytest.raises(InputError, match="points do not fit together"):
         Points(("a",), np.zeros((2, 1, 1), np.float32), np.zeros((2, 1), np.int64))
+
+
+@pytest.mark.parametrize("place", [1e6, -1e9])
+@pytest.mark.parametrize("distance", ["nearest", "smallest", "matched"])
+@pytest.mark.parametrize("cut", ["average", "ward"])
+@pytest.mark.parametrize("features", [4, 12])
+def test_a_liar_does_not_move_the_honest(place: float, distance: str, cut: str, features: int) -> None:
+    """One client far beyond all others, up to where the gate ends: the others' groups stay, and it is alone."""
+    points, truth = planted(features=features, spread=0.1)
+    liar = filled({"liar": np.full((4, features), place, np.float32)}, {"liar": np.ones(4, np.int64)})
+    found = related(joined(points, liar), Relating(distance=distance, cut=cut))  # type: ignore[arg-type]  # of three
+    assert Groups.from_labels({client: found.partition.labels[client] for client in points.clients}) == truth
+    assert found.outliers == ("liar",)
+    among = [found.clients.index(client) for client in points.clients]
+    alone = related(points, Relating(distance=distance, cut=cut))  # type: ignore[arg-type]  # of three
+    np.testing.assert_allclose(found.squared[np.ix_(among, among)], alone.squared, rtol=1e-3, atol=1e-3)

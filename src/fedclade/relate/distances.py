@@ -88,7 +88,7 @@ def towards(some: Points, others: Points) -> NDArray[np.float32]:
     found = np.zeros((len(some.clients), len(others.clients)), np.float32)
     if not found.size:
         return found
-    middle = others.places.mean(axis=(0, 1), dtype=np.float64).astype(np.float32)
+    middle = np.median(others.places, axis=(0, 1))  # a common offset costs digits; a liar moves no median
     mine, theirs = (np.ascontiguousarray((each.places - middle).transpose(1, 0, 2)) for each in (some, others))
     squares = differences if mine.shape[2] <= FEW else by_product
     step = max(1, ROOM // len(others.clients))
@@ -172,7 +172,7 @@ def layered(points: Mapping[ClientId, NDArray[np.float32]]) -> NDArray[np.float3
     most = max(len(own) for own in points.values())
     filled = [np.asarray(own, np.float32)[np.minimum(np.arange(most), len(own) - 1)] for own in points.values()]
     layers = np.stack(filled, axis=1)
-    middle: NDArray[np.float32] = layers.mean(axis=(0, 1), dtype=np.float64).astype(np.float32)
+    middle: NDArray[np.float32] = np.median(layers, axis=(0, 1))  # as above
     return np.ascontiguousarray(layers - middle)
 
 

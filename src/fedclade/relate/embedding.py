@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from fedclade.nouns import InputError, Points
 
 NEIGHBOURS = 15  # umap-learn's own choice
+FAR = 5.0  # of the usual distance from the middle: one point beyond all others would press them into one
 
 
 def embedded(points: Points, dimensions: int, seed: int) -> Points:
@@ -21,10 +22,19 @@ def embedded(points: Points, dimensions: int, seed: int) -> Points:
     if len(real) < dimensions + 3:
         return points
     found = np.zeros((*there.shape, dimensions), np.float32)
-    found[there] = placed(real, dimensions, seed)
+    found[there] = placed(drawn_in(real), dimensions, seed)
     last = np.maximum(there.sum(axis=1) - 1, 0)
     copied = found[np.arange(len(found)), last]
     return points.moved(np.where(there[:, :, None], found, copied[:, None]).astype(np.float32))
+
+
+def drawn_in(real: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The points, those that are far from the middle of all drawn in towards it."""
+    middle = np.median(real, axis=0)
+    far = np.linalg.norm((real - middle).astype(np.float64), axis=1)
+    limit = FAR * float(np.median(far)) or np.inf
+    drawn = middle + (real - middle) * (limit / np.maximum(far, limit))[:, None] if np.isfinite(limit) else real
+    return np.asarray(drawn, np.float32)
 
 
 def check_installed() -> None:
