@@ -123,6 +123,51 @@ def test_a_preset_is_not_contradicted() -> None:
         fc.FLT(preset="other")  # type: ignore[arg-type]  # what is tested
 
 
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"signature": "encoder", "noise": 1.0}, ("noise", "signature")),
+        ({"signature": "encoder", "fewest": 2}, ("fewest", "signature")),
+        ({"encoder": "pixels"}, ("encoder", "signature")),
+        ({"points": 3}, ("points", "signature")),
+        ({"tuning": "clients"}, ("tuning", "signature")),
+        ({"embedding": "umap"}, ("embedding", "signature")),
+        ({"distance": "matched"}, ("distance", "signature")),
+        ({"cut": "ward"}, ("cut", "signature")),
+        ({"signature": "encoder", "tuning_epochs": 2}, ("tuning_epochs", "tuning")),
+        ({"signature": "encoder", "dimensions": 3}, ("dimensions", "embedding")),
+        ({"soft": True}, ("soft", "case")),
+        ({"gamma": 2.0}, ("gamma", "case = 'groups' and cut")),
+        ({"groups": 3, "gate": 0.5}, ("gate", "groups")),
+        ({"signature": "encoder", "cut": "components", "groups": 3}, ("groups", "cut")),
+        ({"preset": "paper", "noise": 1.0}, ("noise", "signature")),
+    ],
+)
+def test_a_setting_that_does_nothing_is_refused(given: dict[str, object], named: tuple[str, str]) -> None:
+    setting, beside = named
+    with pytest.raises(fc.FedcladeError, match=rf"{setting} does nothing, FLT\.{setting}: got .* with {beside} = "):
+        fc.FLT(**given)  # type: ignore[arg-type]  # of the right types
+
+
+def test_no_more_groups_are_given_than_looked_for() -> None:
+    with pytest.raises(fc.FedcladeError, match=r"groups exceeds most, FLT\.groups: got 60 with most = 50"):
+        fc.FLT(groups=60)
+    assert fc.FLT(groups=60, most=60).groups == 60
+
+
+@pytest.mark.parametrize("gamma", [1e-200, 1e-7, 2e9, 1e200])
+def test_gamma_is_a_distance_whose_square_is_a_number(gamma: float) -> None:
+    with pytest.raises(fc.FedcladeError, match="gamma"):
+        fc.FLT(case="graph", gamma=gamma)
+
+
+@pytest.mark.parametrize("gamma", [1e-6, 1e9])
+def test_the_least_and_the_largest_gamma_relate_nobody_and_everybody(gamma: float) -> None:
+    federation = fc.data.build(source="digits", world="iid", clients=4)
+    found = fc.find_groups(federation, fc.FLT(signature="encoder", cut="components", gamma=gamma))
+    assert len(found.partition) == (4 if gamma < 1 else 1)
+
+
 def test_the_number_of_groups_can_be_given() -> None:
     federation = fc.data.build(source="digits", world="classes", clients=12, groups=4)
     for signature in ("class-moments", "encoder"):

@@ -8,13 +8,14 @@ data change the groups may be found again.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 from pydantic_core import ArgsKwargs
 
 from fedclade.fleet.protocol import Fleet
+from fedclade.methods.contradictions import LARGEST, check_settings
 from fedclade.methods.mixing import Absent, mixed
 from fedclade.methods.presets import Preset, with_preset
 from fedclade.methods.protocol import Fact, Facts, First
@@ -40,7 +41,7 @@ class FLT:
     """A model for each group (case II), or for each client from its own relatives (case I)."""
     soft: bool = False
     """Case I: relatedness falls with distance instead of being 0 or 1."""
-    gamma: Annotated[float, Field(ge=0)] = 0.0
+    gamma: Annotated[float, Field(ge=0, le=LARGEST)] = 0.0
     """Clients nearer than this are related (case I, and cuts `ward` and `components`); 0: found from the groups."""
     gate: Annotated[float, Field(ge=0, le=1)] = 0.0
     """How far groups must stand apart to be groups; below it the answer is one group. 0: the signature's own."""
@@ -86,6 +87,11 @@ class FLT:
     def preset_filled_in(cls, given: ArgsKwargs) -> ArgsKwargs:
         return ArgsKwargs(given.args, with_preset(given.kwargs or {}))
 
+    @model_validator(mode="after")
+    def nothing_idle(self) -> Self:
+        check_settings(self)
+        return self
+
     def find(self, fleet: Fleet, now: Round) -> Found:
         """The one-shot step alone."""
         looking = signature_of(self, now)
@@ -125,7 +131,7 @@ class FLT:
         found = signature_of(self, now).found(looks.told)
         graph = None
         if self.case == "graph":
-            reach = self.gamma**2 or automatic_reach(found.squared, found.clients, found.partition)
+            reach = self.gamma**2 if self.gamma else automatic_reach(found.squared, found.clients, found.partition)
             graph = full_graph(found.clients, found.squared, reach, soft=self.soft)
         return state.regrouped(found, graph, looks.told, now.number).with_tokens(looks.tokens)
 

@@ -65,7 +65,8 @@ def related(points: Points, how: Relating, landmarks: int = LANDMARKS) -> Found:
     cut = best_cut(apart, how.most, how.groups)
     gate = how.gate or (GATE_UMAP if how.dimensions else GATE)
     if how.cut != "average" and len(ordered.clients) > 2:
-        reach = how.gamma**2 or automatic_reach(apart.squared, apart.clients, chosen(cut, gate, how.groups, apart)[0])
+        proposed = chosen(cut, gate, how.groups, apart)[0]
+        reach = how.gamma**2 if how.gamma else automatic_reach(apart.squared, apart.clients, proposed)
         near = (apart.squared < reach) | np.eye(len(apart.clients), dtype=bool)
         cut = by_rows(apart, near, how) if how.cut == "ward" else by_components(apart, near, cut)
         gate = 0.0 if how.cut == "components" else gate
