@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from fedclade.nouns import Groups, InputError, Points
 from fedclade.nouns.points import filled, joined
-from fedclade.relate.distances import assigned, least, nearest, nearest_between
+from fedclade.relate.distances import least, nearest, nearest_between
 from fedclade.relate.figures import figures
+from fedclade.relate.matching import assigned
 from fedclade.relate.points import Relating, related
 
 RNG = np.random.default_rng(0)

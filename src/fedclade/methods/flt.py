@@ -142,8 +142,7 @@ class FLT:
         looks = self.looks(state, fleet, whom, now)
         if state.atlas is None:
             return self.clustered(state, looks, now)
-        for client in looks.told.clients:
-            state = state.with_client(looks.told.of([client]), strangers_begin_groups=self.strangers == "own")
+        state = state.with_clients(looks.told, strangers_begin_groups=self.strangers == "own")
         return state.with_tokens(looks.tokens)
 
     def trained(

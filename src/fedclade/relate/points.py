@@ -18,9 +18,10 @@ from fedclade.nouns import Groups, InputError, Points, generator
 from fedclade.relate.cut import MOST, Cut, best_cut, gate_of
 from fedclade.relate.cut import GroupTable as Table
 from fedclade.relate.discovery import LANDMARKS, Found, found, without_strays
-from fedclade.relate.distances import assigned, least, nearest
+from fedclade.relate.distances import least, nearest
 from fedclade.relate.embedding import embedded
 from fedclade.relate.graph import automatic_reach
+from fedclade.relate.matching import assigned
 from fedclade.relate.moments import Apart
 from fedclade.relate.places import AT_ONCE
 from fedclade.relate.point_places import point_atlas
