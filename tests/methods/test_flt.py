@@ -223,6 +223,24 @@ def test_find_groups_of_one_client() -> None:
     assert fc.find_groups(federation).groups == (federation.clients,)
 
 
+def test_where_nothing_can_be_judged_nothing_is_sure(two_groups: Federation) -> None:
+    for clients in (1, 2):
+        assert fc.find_groups(fc.data.build(source="digits", world="iid", clients=clients)).confidence == 0
+    assert fc.find_groups(two_groups, fc.FLT(groups=1)).confidence == 0
+
+
+def test_find_groups_wants_flt(two_groups: Federation) -> None:
+    with pytest.raises(fc.FedcladeError, match="this method has no one-shot step, find_groups: got FedAvg"):
+        fc.find_groups(two_groups, fc.FedAvg())  # type: ignore[arg-type]  # what is tested
+
+
+def test_more_groups_than_clients_cannot_be(two_groups: Federation, tmp_path: Path) -> None:
+    with pytest.raises(fc.FedcladeError, match=r"fewer clients than groups, FLT\.groups: got 7 groups, 6 clients"):
+        fc.find_groups(two_groups, fc.FLT(groups=7))
+    with pytest.raises(fc.FedcladeError, match="there are fewer clients than groups"):
+        played(fc.FLT(groups=7), two_groups, tmp_path / "run")
+
+
 def test_find_groups_wants_a_federation() -> None:
     with pytest.raises(fc.FedcladeError, match="this is not a federation, find_groups"):
         fc.find_groups("mnist")  # type: ignore[arg-type]  # what is tested

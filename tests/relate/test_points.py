@@ -142,6 +142,8 @@ def test_of_many_clients_some_are_compared_and_the_rest_is_placed() -> None:
         filled({left: np.full((1, 12), 99, np.float32)}, {left: np.ones(1, np.int64)}),
     )
     assert related(far, Relating(), landmarks=30).outliers == (left,)
+    given = related(far, Relating(groups=3), landmarks=30)
+    assert len(given.partition) == 3, "as many as were asked for"
 
 
 @pytest.mark.parametrize("count", [1, 2])

@@ -44,6 +44,18 @@ def check_settings(how: "FLT") -> None:
         )
 
 
+def check_number(groups: int, clients: int) -> None:
+    """An error if more groups are asked for than there are clients."""
+    if groups > clients:
+        raise InputError(
+            "there are fewer clients than groups",
+            where="FLT.groups",
+            got=f"{groups} groups, {clients} clients at the start",
+            need=f"at most {clients} groups",
+            do="give fewer, or 0: they are found",
+        )
+
+
 def idle(how: "FLT", name: str, others: tuple[str, ...], need: str) -> InputError:
     """The error of a setting that does nothing beside others."""
     beside = " and ".join(f"{other} = {getattr(how, other)!r}" for other in others)

@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 from pydantic_core import ArgsKwargs
 
 from fedclade.fleet.protocol import Fleet
-from fedclade.methods.contradictions import LARGEST, check_settings
+from fedclade.methods.contradictions import LARGEST, check_number, check_settings
 from fedclade.methods.mixing import Absent, mixed
 from fedclade.methods.presets import Preset, with_preset
 from fedclade.methods.protocol import Fact, Facts, First
@@ -94,10 +94,12 @@ class FLT:
 
     def find(self, fleet: Fleet, now: Round) -> Found:
         """The one-shot step alone."""
+        check_number(self.groups, len(fleet.clients()))
         looking = signature_of(self, now)
         return looking.found(looking.looks(fleet, fleet.clients(), now, looking.prepared(fleet, now)).told)
 
     def start(self, fleet: Fleet, first: First, now: Round) -> Taskonomy:
+        check_number(self.groups, len(fleet.clients()))
         encoder = signature_of(self, now).prepared(fleet, now)
         nobody = Taskonomy(Assignment.of_one(first(0), fleet.clients()), {}, {}, {}, encoder=encoder)
         return self.clustered(nobody, self.looks(nobody, fleet, fleet.clients(), now), now)

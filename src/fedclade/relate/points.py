@@ -82,6 +82,8 @@ def by_landmarks(points: Points, how: Relating, landmarks: int) -> Found:
     few = points.of(ordered[number] for number in np.sort(drawn))
     among = related(few, how, landmarks)
     places = point_atlas(few, among.partition.members)
+    if how.groups:  # as many as were asked for: nobody begins one more
+        places = replace(places, reaches=np.full(places.groups, np.inf))
     labels = dict(among.partition.labels)
     rest = [client for client in ordered if client not in labels]
     for start in range(0, len(rest), AT_ONCE):
