@@ -50,6 +50,31 @@ def test_only_an_autoencoder_can_be_fine_tuned() -> None:
         fc.find_groups(federation, fc.FLT(signature="encoder", tuning="clients"))
 
 
+@pytest.mark.parametrize(
+    ("settings", "wrong"),
+    [
+        ({"encoder": "none.safetensors"}, "the encoder is not usable, none.safetensors: got No such file"),
+        ({"encoder": "fashion"}, "the encoder is not known"),
+        ({"encoder": "words.safetensors"}, "got examples of shape"),
+        ({"encoder": "table.safetensors"}, "got 2 features, need 64"),
+        ({"encoder": "pixels", "tuning": "together"}, "encoder pixels cannot be fine-tuned"),
+    ],
+)
+def test_a_wrong_encoder_is_found_before_anything_is_written(
+    settings: dict[str, str], wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fedclade.nets.shelf import Kept, write
+
+    monkeypatch.chdir(tmp_path)
+    write(Path("words.safetensors"), Kept("embedding", np.ones(64, np.float32), {}))
+    write(Path("table.safetensors"), Kept("standardised", np.ones(4, np.float32), {}))
+    federation = fc.data.build(source="digits", world="iid", clients=3)
+    with pytest.raises(fc.FedcladeError, match=wrong) as told:
+        fc.train(federation, fc.FLT(signature="encoder", **settings), net="logistic", out=Path("run"))  # type: ignore[arg-type]
+    assert told.value.do
+    assert not Path("run").exists()
+
+
 def test_an_own_file_can_be_named(tmp_path: Path) -> None:
     from fedclade.nets.convae import autoencoder
     from fedclade.nets.shelf import Kept, write

@@ -6,7 +6,7 @@ its own relatives (Algorithm 3, case II and case I). Who is away at first is ske
 data change the groups may be found again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Annotated, Literal, Self
 
@@ -19,10 +19,10 @@ from fedclade.methods.contradictions import LARGEST, check_number, check_setting
 from fedclade.methods.mixing import Absent, mixed
 from fedclade.methods.presets import Preset, with_preset
 from fedclade.methods.protocol import Fact, Facts, First
-from fedclade.methods.signature import Looks, Tuning, signature_of
+from fedclade.methods.signature import Looks, Tuning, check_encoder, signature_of
 from fedclade.methods.taskonomy import ALL, Taskonomy
 from fedclade.methods.watching import astray, watched_mean
-from fedclade.nouns import Assignment, ClientId, Round, Rows, settings
+from fedclade.nouns import Assignment, ClientId, Encoding, Round, Rows, settings
 from fedclade.relate.discovery import Found
 from fedclade.relate.figures import figures
 from fedclade.relate.graph import automatic_reach, full_graph
@@ -91,6 +91,10 @@ class FLT:
     def nothing_idle(self) -> Self:
         check_settings(self)
         return self
+
+    def check_encoder(self, opened: Callable[[str], Encoding]) -> None:
+        """An error if the encoder cannot be used, before anybody is asked and anything is written."""
+        check_encoder(self, opened)
 
     def find(self, fleet: Fleet, now: Round) -> Found:
         """The one-shot step alone."""

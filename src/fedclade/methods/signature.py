@@ -4,14 +4,14 @@ class-moments   of every label: count, mean and its variance in a public basis. 
 encoder         k points: the client's examples through an encoder, reduced by k-means (the paper). Sees features only
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from fedclade.fleet.protocol import Fleet
 from fedclade.methods.taskonomy import NO_WEIGHTS
-from fedclade.nouns import Assignment, ClientId, Moments, Points, Round, Row
-from fedclade.nouns.points import filled
+from fedclade.nouns import Assignment, ClientId, Encoding, Moments, Points, Round, Row
+from fedclade.nouns.points import filled, tunable
 from fedclade.relate.discovery import GATE, Found, discover
 from fedclade.relate.embedding import check_installed
 from fedclade.relate.points import Relating, related
@@ -117,3 +117,14 @@ def signature_of(how: "FLT", now: Round) -> Signature:
     return Encoded(
         encoder=how.encoder, points=how.points, tuning=how.tuning, epochs=how.tuning_epochs, relating=relating
     )
+
+
+def check_encoder(how: "FLT", opened: Callable[[str], Encoding]) -> None:
+    """An error if these settings need an encoder, or UMAP, and it is not here or does not fit."""
+    if how.signature == "class-moments":
+        return
+    if how.embedding == "umap":
+        check_installed()
+    found = opened(how.encoder)
+    if how.tuning != "none":
+        tunable(found, how.encoder)
