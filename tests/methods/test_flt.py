@@ -13,6 +13,7 @@ from fedclade.data import ClientData, Federation
 from fedclade.fleet.protocol import Reply
 from fedclade.nouns import ClientId, Groups
 from fedclade.runs.folder import RunFolder
+from methods.fleets import fleet_of, now
 
 
 def models_of(method: object, federation: Federation, path: Path, **settings: object) -> dict[ClientId, list[float]]:
@@ -145,7 +146,13 @@ def drifting(clients: int = 20) -> Federation:
 
 @pytest.mark.parametrize(
     "settings",
-    [{"flags": 2}, {"tau": 5}, {"flags": 1, "case": "graph"}, {"watch": True}, {"watch": True, "case": "graph"}],
+    [
+        {"flags": 2},
+        {"tau": 5, "flags": 99},
+        {"flags": 1, "case": "graph"},
+        {"watch": True},
+        {"watch": True, "case": "graph"},
+    ],
 )
 def test_who_changes_group_is_found_again(settings: dict[str, object], tmp_path: Path) -> None:
     federation = drifting()
@@ -192,6 +199,21 @@ def test_drift_is_found_among_liars(tmp_path: Path) -> None:
     wire = crying(set(sorted(liars)[:4]))
     _, models = played(fc.FLT(flags=2), federation, tmp_path / "run", rounds=14, participation=0.6, wire=wire)
     assert models.groups() == federation.truth_at(14)
+
+
+def test_only_who_has_other_data_has_moved(two_groups: Federation) -> None:
+    """a and d trade places in the state: a with another token, d with its old one. Who has left has not moved."""
+    with fleet_of(two_groups) as (fleet, _, first):
+        method = fc.FLT()
+        state = method.start(fleet, first, now(0))
+        one, other = "client-00", next(c for c in state.group if state.group[c] != state.group["client-00"])
+        swapped = {**state.group, one: state.group[other], other: state.group[one]}
+        state = replace(state, group=swapped, tokens={**state.tokens, one: 0})
+        looks = method.looks(state, fleet, fleet.clients(), now(10))
+        state = state.looked_at(looks.told, looks.tokens)
+    assert state.moved == (one,)
+    assert state.looked_at(looks.told, looks.tokens).moved == (one,), "until groups are found again"
+    assert state.among([other]).moved == ()
 
 
 @pytest.mark.parametrize("settings", [{"case": "graph", "flags": 1}, {"tau": 5, "strangers": "global"}])

@@ -8,8 +8,11 @@ import pytest
 
 import fedclade as fc
 from conformance.playing import Stop, played
+from fedclade.fleet.protocol import Means
 from fedclade.methods.presets import SAYS
+from fedclade.nouns import Assignment, Round
 from fedclade.runs.folder import RunFolder
+from methods.fleets import fleet_of, now
 
 ENCODER = fc.FLT(signature="encoder")
 
@@ -40,6 +43,32 @@ def test_an_encoder_can_be_fine_tuned(tuning: str) -> None:
     assert tuned.sketches is not None
     assert plain.sketches is not None
     assert np.abs(tuned.sketches.places - plain.sketches.places).max() > 1e-3
+
+
+def test_the_same_data_have_the_same_points_in_every_round() -> None:
+    federation = fc.data.build(source="digits", world="iid", clients=2)
+    with fleet_of(federation) as (fleet, _, _):
+        for epochs in (0, 1):
+            early, late = (
+                fleet.sketch(fleet.clients(), "fashion-mnist", 3, now(number), epochs=epochs) for number in (0, 7)
+            )
+            for client in fleet.clients():
+                assert early.points[client].tolist() == late.points[client].tolist()
+
+
+def test_tuning_together_draws_other_batches_in_every_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    federation = fc.data.build(source="digits", world="iid", clients=2)
+    seeds: list[int] = []
+    with fleet_of(federation) as (fleet, _, _):
+        asked = fleet.train_mean
+
+        def heard(starts: Assignment, then: Round, encoder: str = "") -> Means:
+            seeds.append(then.seed)
+            return asked(starts, then, encoder)
+
+        monkeypatch.setattr(fleet, "train_mean", heard)
+        fc.FLT(signature="encoder", tuning="together", tuning_epochs=3).find(fleet, now(0))
+    assert len(set(seeds)) == 3
 
 
 def test_only_an_autoencoder_can_be_fine_tuned() -> None:
@@ -100,7 +129,7 @@ def test_newcomers_join_their_group_or_begin_one(case: str, tmp_path: Path) -> N
         assert models.groups() == federation.truth
 
 
-@pytest.mark.parametrize("settings", [{"flags": 2}, {"tau": 5}])
+@pytest.mark.parametrize("settings", [{"flags": 2}, {"tau": 5, "flags": 99}])
 def test_who_changes_group_is_found_again(settings: dict[str, int], tmp_path: Path) -> None:
     drift = {"round": 4, "share": 0.1}
     federation = fc.data.build(source="digits", world="classes", clients=20, groups=5, drift=drift)

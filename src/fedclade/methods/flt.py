@@ -74,7 +74,7 @@ class FLT:
     strangers: Literal["own", "global"] = "own"
     """A newcomer unlike anybody begins a group of its own, or has the model of all."""
     tau: Annotated[int, Field(ge=0)] = 0
-    """Look again at everybody every so many rounds; 0: never."""
+    """Look again at everybody every so many rounds, and cluster again if anybody has moved; 0: never."""
     flags: Annotated[int, Field(ge=0)] = 0
     """Ask participants whether their data changed, and cluster again when so many really have; 0: do not ask."""
     watch: bool = False
@@ -184,9 +184,10 @@ class FLT:
         suspects = fleet.clients() if due else raised
         looked = self.looks(state, fleet, suspects, now) if suspects else None
         if looked is not None:
-            state = state.looked_at(looked.told).with_tokens(looked.tokens)
-        state = replace(state, raised={**state.raised, **dict.fromkeys(raised, now.number)})
-        again = len(state.moved) >= max(self.flags, 1) and now.number - state.clustered >= PAUSE
+            state = state.looked_at(looked.told, looked.tokens)
+        state = replace(state.among(fleet.clients()), raised={**state.raised, **dict.fromkeys(raised, now.number)})
+        enough = 1 if due else max(self.flags, 1)
+        again = len(state.moved) >= enough and now.number - state.clustered >= PAUSE
         facts: dict[str, Fact] = {"flags": sum(flags.values()), "looked": len(raised), "moved": list(state.moved)}
         facts["clustered_again"] = again
         if again:

@@ -85,9 +85,10 @@ class Encoded:
             check_installed()
         weights = fleet.weights(self.encoder)
         once = replace(now, local=replace(now.local, epochs=1))
-        for _ in range(self.epochs if self.tuning == "together" else 0):  # FedAvg of the autoencoder
+        for epoch in range(self.epochs if self.tuning == "together" else 0):  # FedAvg of the autoencoder
             start = Assignment.of_one(weights, fleet.clients())
-            weights = fleet.train_mean(start, once, self.encoder).rows[0]
+            seed = int(now.generator(f"tuning {epoch}").integers(2**31))  # other batches in every epoch
+            weights = fleet.train_mean(start, replace(once, seed=seed), self.encoder).rows[0]
         return weights
 
     def looks(self, fleet: Fleet, clients: Sequence[ClientId], now: Round, weights: Row) -> Looks:

@@ -87,13 +87,18 @@ class Taskonomy:
         """Who is in this group."""
         return [client for client, group in self.group.items() if group == number]
 
-    def looked_at(self, told: Told) -> "Taskonomy":
-        """After a new look at these clients: who of them no longer fits its group."""
+    def looked_at(self, told: Told, tokens: Mapping[ClientId, int]) -> "Taskonomy":
+        """After a new look at these clients: whose data are others now, and no longer fit its group."""
         assert self.atlas is not None
         groups = nearest_groups(self.atlas, told)
         near = {client: NOBODY if group is None else group for client, group in groups.items()}
-        moved = {client for client, group in near.items() if group != self.group.get(client, group)}
-        return replace(self, moved=tuple(sorted(set(self.moved) - set(near) | moved)))
+        other = {client for client in near if client in self.moved or tokens[client] != self.tokens.get(client)}
+        moved = {client for client in other if near[client] != self.group.get(client, near[client])}
+        return replace(self, moved=tuple(sorted(set(self.moved) - set(near) | moved))).with_tokens(tokens)
+
+    def among(self, clients: Sequence[ClientId]) -> "Taskonomy":
+        """The same where only these are there: who has left has not moved."""
+        return replace(self, moved=tuple(client for client in self.moved if client in set(clients)))
 
     def with_tokens(self, tokens: Mapping[ClientId, int]) -> "Taskonomy":
         """With what clients last said of their data."""
