@@ -13,7 +13,7 @@ from fedclade.methods.taskonomy import NO_WEIGHTS
 from fedclade.nouns import Assignment, ClientId, Encoding, Moments, Points, Round, Row
 from fedclade.nouns.points import filled, tunable
 from fedclade.relate.discovery import GATE, Found, discover
-from fedclade.relate.embedding import check_installed
+from fedclade.relate.embedding import check_installed, warming
 from fedclade.relate.points import Relating, related
 from fedclade.relate.signatures import Told
 
@@ -83,6 +83,7 @@ class Encoded:
     def prepared(self, fleet: Fleet, now: Round) -> Row:
         if self.relating.dimensions:
             check_installed()
+            warming()  # while clients work
         weights = fleet.weights(self.encoder)
         once = replace(now, local=replace(now.local, epochs=1))
         for epoch in range(self.epochs if self.tuning == "together" else 0):  # FedAvg of the autoencoder
