@@ -40,11 +40,12 @@ def test_case_one_with_everybody_related_is_fedavg(absent: str, two_groups: Fede
     )
 
 
-def test_case_one_with_nobody_related_is_local(tmp_path: Path) -> None:
-    """Five clients that share no class."""
-    strangers = fc.data.build(source="digits", world="classes", clients=5, groups=5)
-    flt = models_of(fc.FLT(case="graph", gamma=1e-3), strangers, tmp_path / "flt")
-    assert apart(flt, models_of(fc.Local(), strangers, tmp_path / "local")) < 1e-6
+def test_case_one_with_nobody_related_is_local(alike: Federation, tmp_path: Path) -> None:
+    """Clients of one group, whom only a tiny gamma keeps apart."""
+    method = fc.FLT(signature="encoder", case="graph", gamma=1e-3)
+    assert fc.find_groups(alike, method).count == 1
+    flt = models_of(method, alike, tmp_path / "flt")
+    assert apart(flt, models_of(fc.Local(), alike, tmp_path / "local")) < 1e-6
 
 
 def test_one_group_is_fedavg(alike: Federation, tmp_path: Path) -> None:

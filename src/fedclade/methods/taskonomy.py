@@ -9,11 +9,10 @@ from fedclade.nouns import Assignment, ClientId, Row
 from fedclade.relate.discovery import Found
 from fedclade.relate.figures import kept_for_figures
 from fedclade.relate.graph import Graph
-from fedclade.relate.rehousing import followers, inherited, overall, usual_row
+from fedclade.relate.rehousing import NOBODY, followers, inherited, overall, usual_row
 from fedclade.relate.signatures import Places, Told, nearest_groups, places_of, settled
 
 NO_WEIGHTS: Row = np.zeros(0, np.float32)
-NOBODY = -1  # the group of a client that is unlike anybody and has the model of all
 ALL = 0  # the row of the model of all: theirs, and that of clients that have not been sketched yet
 
 
@@ -49,8 +48,7 @@ class Taskonomy:
     def regrouped(self, found: Found, graph: Graph | None, told: Told, number: int) -> "Taskonomy":
         """Everybody in the group that was found now; who was not sketched goes with most of its old group."""
         members = found.partition.members
-        old = {client: group for client, group in self.group.items() if group != NOBODY}
-        group = {**followers(old, found.partition.labels), **found.partition.labels}
+        group = {**followers(self.group, found.partition.labels), **found.partition.labels}
         if graph is not None:
             rest = {client: group[client] for client in sorted(set(group) - set(found.clients))}
             graph = graph.joined_many(rest, dict(enumerate(members)))
