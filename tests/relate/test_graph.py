@@ -88,12 +88,12 @@ def test_weights_are_those_of_the_clients_themselves() -> None:
 
 
 def test_a_newcomer_is_related_to_its_relatives_and_they_to_it() -> None:
-    graph = full_graph(IDS, SQUARED, 2.0).joined("f", ["d", "e"])
+    graph = full_graph(IDS, SQUARED, 2.0).joined_many({"f": 0}, {0: ["d", "e"]})
     table = graph.of((*IDS, "f"))
     assert table[5].tolist() == [0, 0, 0, 1, 1, 1]
     assert table[:, 5].tolist() == [0, 0, 0, 1, 1, 1]
     assert graph.home["f"] == graph.home["d"], "the same relatives, the same model"
-    alone = graph.joined("g", [])
+    alone = graph.joined_many({"g": 0}, {})
     assert alone.of((*IDS, "f", "g"))[6].tolist() == [0] * 6 + [1]
     assert alone.of((*IDS, "f", "g"))[:, 6].tolist() == [0] * 6 + [1]
 

@@ -4,7 +4,7 @@ Clients with equal rows of A have equal models for ever, so one model is kept fo
 related to itself. Weights of a row are multiplied by the examples of whose models they weigh, and add to 1.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -52,10 +52,6 @@ class Graph:
         columns = {client: number for number, client in enumerate(self.clients)}
         table: NDArray[np.float32] = self.weights[[self.home[client] for client in clients]]
         return table[:, [columns[client] for client in clients]]
-
-    def joined(self, client: ClientId, like: Iterable[ClientId]) -> "Graph":
-        """One client more, related to these: it learns from them, and they from it."""
-        return self.joined_many({client: 0}, {0: tuple(like)})
 
     def joined_many(self, newcomers: Mapping[ClientId, int], groups: Mapping[int, Sequence[ClientId]]) -> "Graph":
         """These clients more, each in its group: related to its members here, and to newcomers of the same group.

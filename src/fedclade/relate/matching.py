@@ -39,13 +39,17 @@ def assigned(points: Points) -> NDArray[np.float32]:
 
 def least_sums(few: Floats, many: Floats, *, same: bool) -> Floats:
     """(clients, others): the least sum of squares, from (points, clients, features); `same`: all to all."""
-    found = np.zeros((few.shape[1], many.shape[1]), np.float32)
     squares = differences if few.shape[2] <= FEW else by_product
-    least = weighed if len(many) <= FULL else one_by_one
+    found = np.zeros((few.shape[1], many.shape[1]), np.float32)
+    if len(many) > FULL:  # by the Hungarian method, pair by pair
+        for one, other in np.ndindex(found.shape):
+            if one < other or not same:
+                found[one, other] = assignment(squares(few[:, one], many[:, other]))
+        return np.maximum(found, found.T) if same else found
     step = max(1, ROOM // many.shape[1])
     for start in range(0, len(found), step):
         rows, beyond = slice(start, start + step), slice(start if same else 0, None)
-        found[rows, beyond] = least([[squares(one[rows], other[beyond]) for other in many] for one in few])
+        found[rows, beyond] = weighed([[squares(one[rows], other[beyond]) for other in many] for one in few])
         if same:  # what is left of it has been found from the other side
             found[beyond, rows] = found[rows, beyond].T
     return found
@@ -70,12 +74,8 @@ def weighed(costs: list[list[Floats]]) -> Floats:
     return np.asarray(np.minimum.reduce(list(best.values())), np.float32)
 
 
-def one_by_one(costs: list[list[Floats]]) -> Floats:
-    """The same by the Hungarian method, for points whose ways are too many."""
+def assignment(costs: Floats) -> float:
+    """The same for one pair of clients, from (points, points)."""
     from scipy.optimize import linear_sum_assignment
 
-    table = np.array(costs).transpose(2, 3, 0, 1)
-    found = np.zeros(table.shape[:2], np.float32)
-    for one, other in np.ndindex(found.shape):
-        found[one, other] = table[one, other][linear_sum_assignment(table[one, other])].sum()
-    return found
+    return float(costs[linear_sum_assignment(costs)].sum(dtype=np.float64))
