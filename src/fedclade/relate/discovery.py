@@ -66,7 +66,7 @@ class Found:
     def confidence(self) -> float:
         """From 0 to 1: the gate's value if groups were found, else how far it is from 1.
 
-        0 where nothing could be judged: of fewer than three clients, or if one group was asked for.
+        0 where nothing could be judged: fewer than three clients, none that can be compared, or one group asked for.
         """
         if not self.silhouettes:
             return 0.0
