@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 
 from cli.calling import call, parsed
-from fedclade.nets.shelf import read, taken
+from fedclade.nets.shelf import FORMAT, Kept, read, taken, write
 
 
 @pytest.fixture(autouse=True)
@@ -40,3 +42,18 @@ def test_wrong_words_say_what_is_needed(capsys: pytest.CaptureFixture[str]) -> N
     code, _, err = call("encoders train digts", capsys)
     assert code == 2
     assert 'did you mean "digits"' in err
+
+
+@pytest.mark.parametrize(
+    "recipe", ["{}", '{"epochs": 3}', '{"epochs": "many", "held_out_mse": "low"}', '{"source": [1]}']
+)
+def test_an_odd_recipe_is_listed(recipe: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kept = Kept("embedding", np.ones(64, np.float32), {})
+    write(here / "odd.safetensors", kept)
+    words = {"format": FORMAT, "kind": kept.kind, "recipe": recipe, "sha256": kept.sha256}
+    save_file(load_file(here / "odd.safetensors"), here / "odd.safetensors", words)
+    code, out, _ = call("encoders list", capsys)
+    assert code == 0
+    (line,) = [line for line in out.splitlines() if line.startswith("odd.safetensors")]
+    assert "it does not say" in line
+    assert "odd.safetensors" in parsed("encoders list --json", capsys)

@@ -131,6 +131,18 @@ def test_refuses_points_that_stand_for_more_than_there_is() -> None:
     assert fault(broken, ask("a", "sketch"), 10).startswith("counts: got more than 10 examples")
 
 
+@pytest.mark.parametrize("counts", [[0, 10], [0, 0]])
+def test_refuses_points_that_stand_for_nothing(counts: list[int]) -> None:
+    broken = change(counts=np.array(counts, np.int64))(good("a", "sketch"))
+    assert fault(broken, ask("a", "sketch"), 10).startswith("counts: got 0, need at least 1")
+
+
+@pytest.mark.parametrize("place", [2e9, -3e38])
+def test_refuses_points_whose_squares_would_overflow(place: float) -> None:
+    broken = change(points=np.full((2, 6), place, np.float32))(good("a", "sketch"))
+    assert fault(broken, ask("a", "sketch"), 10).startswith(f"points: got {abs(place):g}, need at most 1e+09")
+
+
 MEANS = np.array([[1.0] * 6, [2.0] * 6, [0.0] * 6], np.float32)
 
 

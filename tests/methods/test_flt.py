@@ -13,6 +13,7 @@ from fedclade.data import ClientData, Federation
 from fedclade.fleet.protocol import Reply
 from fedclade.nouns import ClientId, Groups
 from fedclade.runs.folder import RunFolder
+from methods.fleets import fleet_of, now
 
 
 def models_of(method: object, federation: Federation, path: Path, **settings: object) -> dict[ClientId, list[float]]:
@@ -39,11 +40,12 @@ def test_case_one_with_everybody_related_is_fedavg(absent: str, two_groups: Fede
     )
 
 
-def test_case_one_with_nobody_related_is_local(tmp_path: Path) -> None:
-    """Five clients that share no class."""
-    strangers = fc.data.build(source="digits", world="classes", clients=5, groups=5)
-    flt = models_of(fc.FLT(case="graph", gamma=1e-3), strangers, tmp_path / "flt")
-    assert apart(flt, models_of(fc.Local(), strangers, tmp_path / "local")) < 1e-6
+def test_case_one_with_nobody_related_is_local(alike: Federation, tmp_path: Path) -> None:
+    """Clients of one group, whom only a tiny gamma keeps apart."""
+    method = fc.FLT(signature="encoder", case="graph", gamma=1e-3)
+    assert fc.find_groups(alike, method).count == 1
+    flt = models_of(method, alike, tmp_path / "flt")
+    assert apart(flt, models_of(fc.Local(), alike, tmp_path / "local")) < 1e-6
 
 
 def test_one_group_is_fedavg(alike: Federation, tmp_path: Path) -> None:
@@ -145,7 +147,13 @@ def drifting(clients: int = 20) -> Federation:
 
 @pytest.mark.parametrize(
     "settings",
-    [{"flags": 2}, {"tau": 5}, {"flags": 1, "case": "graph"}, {"watch": True}, {"watch": True, "case": "graph"}],
+    [
+        {"flags": 2},
+        {"tau": 5, "flags": 99},
+        {"flags": 1, "case": "graph"},
+        {"watch": True},
+        {"watch": True, "case": "graph"},
+    ],
 )
 def test_who_changes_group_is_found_again(settings: dict[str, object], tmp_path: Path) -> None:
     federation = drifting()
@@ -194,6 +202,21 @@ def test_drift_is_found_among_liars(tmp_path: Path) -> None:
     assert models.groups() == federation.truth_at(14)
 
 
+def test_only_who_has_other_data_has_moved(two_groups: Federation) -> None:
+    """a and d trade places in the state: a with another token, d with its old one. Who has left has not moved."""
+    with fleet_of(two_groups) as (fleet, _, first):
+        method = fc.FLT()
+        state = method.start(fleet, first, now(0))
+        one, other = "client-00", next(c for c in state.group if state.group[c] != state.group["client-00"])
+        swapped = {**state.group, one: state.group[other], other: state.group[one]}
+        state = replace(state, group=swapped, tokens={**state.tokens, one: 0})
+        looks = method.looks(state, fleet, fleet.clients(), now(10))
+        state = state.looked_at(looks.told, looks.tokens)
+    assert state.moved == (one,)
+    assert state.looked_at(looks.told, looks.tokens).moved == (one,), "until groups are found again"
+    assert state.among([other]).moved == ()
+
+
 @pytest.mark.parametrize("settings", [{"case": "graph", "flags": 1}, {"tau": 5, "strangers": "global"}])
 def test_a_kill_changes_nothing(settings: dict[str, object], tmp_path: Path) -> None:
     """Around newcomers, a drift and a new clustering; with a graph in the state, and without."""
@@ -221,6 +244,24 @@ def test_find_groups_reads_no_truth(two_groups: Federation) -> None:
 def test_find_groups_of_one_client() -> None:
     federation = fc.data.build(source="digits", world="iid", clients=1)
     assert fc.find_groups(federation).groups == (federation.clients,)
+
+
+def test_where_nothing_can_be_judged_nothing_is_sure(two_groups: Federation) -> None:
+    for clients in (1, 2):
+        assert fc.find_groups(fc.data.build(source="digits", world="iid", clients=clients)).confidence == 0
+    assert fc.find_groups(two_groups, fc.FLT(groups=1)).confidence == 0
+
+
+def test_find_groups_wants_flt(two_groups: Federation) -> None:
+    with pytest.raises(fc.FedcladeError, match="this method has no one-shot step, find_groups: got FedAvg"):
+        fc.find_groups(two_groups, fc.FedAvg())  # type: ignore[arg-type]  # what is tested
+
+
+def test_more_groups_than_clients_cannot_be(two_groups: Federation, tmp_path: Path) -> None:
+    with pytest.raises(fc.FedcladeError, match=r"fewer clients than groups, FLT\.groups: got 7 groups, 6 clients"):
+        fc.find_groups(two_groups, fc.FLT(groups=7))
+    with pytest.raises(fc.FedcladeError, match="there are fewer clients than groups"):
+        played(fc.FLT(groups=7), two_groups, tmp_path / "run")
 
 
 def test_find_groups_wants_a_federation() -> None:

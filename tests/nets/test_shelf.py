@@ -1,6 +1,7 @@
 """Encoders as files: what was written comes back, and nothing else is let in."""
 
 import json
+import os
 import pickle
 from pathlib import Path
 
@@ -53,6 +54,8 @@ def changed(path: Path, **told: str | None) -> None:
         ({"sha256": "0" * 64}, "got weights with checksum"),
         ({"sha256": None}, "got weights with checksum"),
         ({"recipe": "["}, "got no recipe"),
+        ({"recipe": "[" * 100_000}, "got no recipe"),
+        ({"recipe": "7"}, "got no recipe"),
     ],
 )
 def test_a_file_that_says_something_else_is_refused(told: dict[str, str], wrong: str, tmp_path: Path) -> None:
@@ -86,6 +89,34 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(InputError, match=r'got \(2, 31\) for "vectors", need \(2, 32\)'):
         read(tmp_path / "c.safetensors")
+
+
+def test_of_a_recipe_only_what_can_be_shown_is_kept(tmp_path: Path) -> None:
+    odd = {"source": "a\x1b[31m\nb", "in\rside": 3, "mse": float("nan"), "list": [1], "deep": {"a": {}}, "no": None}
+    changed(tmp_path / "a.safetensors", recipe=json.dumps(odd))
+    assert read(tmp_path / "a.safetensors").recipe == {"source": "a[31mb", "inside": 3}
+    changed(tmp_path / "b.safetensors", recipe="{}")
+    assert read(tmp_path / "b.safetensors").recipe == {}
+
+
+def test_only_a_file_is_read(tmp_path: Path) -> None:
+    (tmp_path / "a.safetensors").mkdir()
+    with pytest.raises(InputError, match="got a folder, need a file"):
+        read(tmp_path / "a.safetensors")
+    with pytest.raises(InputError, match="the encoder is not usable"):
+        read(tmp_path / "a\0b.safetensors")
+    with pytest.raises(InputError, match="the encoder is not usable"):
+        read(tmp_path / ("a" * 5000))
+    os.mkfifo(tmp_path / "pipe.safetensors")
+    with pytest.raises(InputError, match="got something else, need a file"):
+        read(tmp_path / "pipe.safetensors")
+
+
+def test_vectors_of_words_are_for_texts(tmp_path: Path) -> None:
+    write(tmp_path / "a.safetensors", vectors())
+    assert opened(str(tmp_path / "a.safetensors"), (9,)).width == 32
+    with pytest.raises(InputError, match=r"got examples of shape \(1, 28, 28\), need texts"):
+        opened(str(tmp_path / "a.safetensors"), (1, 28, 28))
 
 
 def test_an_unknown_name_names_the_nearest() -> None:

@@ -144,3 +144,13 @@ def test_pairs_that_cannot_be_compared_neither_join_nor_part() -> None:
     squared = np.where(known, apart.squared, 0)
     cut = best_cut(Apart("test", apart.clients, squared, apart.noise, known))
     assert [len(members) for members in cut.groups.members] == [8, 8]
+
+
+def test_where_nobody_can_be_compared_nothing_is_judged() -> None:
+    """Labels that no two clients share: the other distance is taken, whatever it says."""
+    clients = ("a", "b", "c", "d")
+    nothing = Apart("test", clients, np.zeros((4, 4), np.float32), np.zeros(4), np.eye(4, dtype=bool))
+    for groups in (0, 2):
+        cut = best_cut(nothing, groups=groups)
+        assert cut.gate == -1
+        assert cut.silhouettes == {}

@@ -125,6 +125,8 @@ def test_a_stranger_among_the_rest_is_an_outlier() -> None:
     means[row] += 50 * (whole.counts[row, :, None] > 0)
     found = discover(Moments(whole.clients, whole.counts, means, whole.variances), landmarks=10)
     assert found.outliers == (client,)
+    told = Moments(whole.clients, whole.counts, means, whole.variances)
+    assert len(discover(told, landmarks=10, groups=2).partition) == 2, "as many as were asked for"
 
 
 def test_nobody_is_an_error() -> None:

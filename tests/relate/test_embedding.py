@@ -1,5 +1,6 @@
 """UMAP's embedding, where umap-learn is installed; and what is said where it is not."""
 
+import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 
@@ -12,7 +13,7 @@ from fedclade.fleet.simulated import SimulatedFleet
 from fedclade.nets import net_for
 from fedclade.nouns import InputError, Points, Round
 from fedclade.nouns.points import filled
-from fedclade.relate.embedding import embedded
+from fedclade.relate.embedding import FAR, drawn_in, embedded, warming
 from fedclade.relate.points import Relating, related
 
 HERE = find_spec("umap") is not None
@@ -63,6 +64,26 @@ def test_umap_is_reproducible_and_keeps_heaps_apart() -> None:
     assert found.sketches.places.shape == (12, 4, 2)
 
 
-def test_too_few_points_stay_where_they_are() -> None:
-    points = two_heaps().of(["c00"])
+def test_a_point_beyond_all_others_is_drawn_in() -> None:
+    """By hand: 1, 2, 3, 4 and a liar; the middle is 3, distances from it 2, 1, 0, 1 and huge: 1 in the median."""
+    line = np.array([[1], [2], [3], [4], [1e9]], np.float32)
+    assert drawn_in(line).tolist() == [[1], [2], [3], [4], [3 + FAR]]
+    same = np.array([[1], [1], [1], [5]], np.float32)
+    assert drawn_in(same).tolist() == same.tolist(), "no distance is usual"
+
+
+@pytest.mark.parametrize("few", [["c00"], ["c00", "c01"]])
+def test_too_few_points_or_clients_stay_where_they_are(few: list[str]) -> None:
+    points = two_heaps().of(few)
     assert embedded(points, 2, 0) is points
+
+
+def test_what_is_wrong_with_umap_does_not_show_before_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that fails leaves no trace; there is one in a process."""
+    monkeypatch.setitem(sys.modules, "umap", None)  # as if it could not be imported
+    warming.cache_clear()
+    one, other = warming(), warming()
+    one.join()
+    assert one is other
+    assert one.daemon
+    warming.cache_clear()

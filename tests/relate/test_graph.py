@@ -88,14 +88,30 @@ def test_weights_are_those_of_the_clients_themselves() -> None:
 
 
 def test_a_newcomer_is_related_to_its_relatives_and_they_to_it() -> None:
-    graph = full_graph(IDS, SQUARED, 2.0).joined("f", ["d", "e"])
+    graph = full_graph(IDS, SQUARED, 2.0).joined_many({"f": 0}, {0: ["d", "e"]})
     table = graph.of((*IDS, "f"))
     assert table[5].tolist() == [0, 0, 0, 1, 1, 1]
     assert table[:, 5].tolist() == [0, 0, 0, 1, 1, 1]
     assert graph.home["f"] == graph.home["d"], "the same relatives, the same model"
-    alone = graph.joined("g", [])
+    alone = graph.joined_many({"g": 0}, {})
     assert alone.of((*IDS, "f", "g"))[6].tolist() == [0] * 6 + [1]
     assert alone.of((*IDS, "f", "g"))[:, 6].tolist() == [0] * 6 + [1]
+
+
+def test_many_newcomers_are_related_to_their_group_and_to_each_other() -> None:
+    """f and g join d and e, h and i begin a group, j joins a alone: most of a's row are a."""
+    groups = {0: ("a",), 1: ("d", "e"), 7: ()}
+    graph = full_graph(IDS, SQUARED, 2.0).joined_many({"f": 1, "h": 7, "g": 1, "i": 7, "j": 0}, groups)
+    assert graph.clients == (*IDS, "f", "h", "g", "i", "j")
+    related = {
+        client: {other for other in graph.clients if graph.of([client, other])[0, 1]} for client in graph.clients
+    }
+    assert related["d"] == related["e"] == related["f"] == related["g"] == {"d", "e", "f", "g"}
+    assert related["h"] == related["i"] == {"h", "i"}
+    assert related["a"] == {"a", "b", "c", "j"}
+    assert related["j"] == {"a", "j"}
+    assert related["b"] == {"a", "b"}
+    assert len({graph.home[client] for client in "defg"}) == 1
 
 
 def test_the_automatic_reach_lies_between_inside_and_outside() -> None:

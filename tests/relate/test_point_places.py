@@ -37,6 +37,15 @@ def test_a_stranger_begins_a_group_that_others_join() -> None:
     assert wider.nearest(line({"f": 31, "g": 1})) == {"f": 2, "g": 0}
 
 
+def test_a_stranger_among_groups_without_reach_has_some() -> None:
+    """By hand: all members at 0, a stranger at 8: half of the way is 4."""
+    atlas = point_atlas(line({"a": 0, "b": 0}), [("a", "b")])
+    assert atlas.reaches.tolist() == [0]
+    wider = atlas.joined(line({"e": 8}))
+    assert wider.reaches.tolist() == [0, 4]
+    assert wider.nearest(line({"f": 9, "g": 30})) == {"f": 1, "g": None}
+
+
 def test_a_large_group_keeps_some_members() -> None:
     points = line({f"c{number:03}": number / 100 for number in range(100)})
     atlas = point_atlas(points, [points.clients])

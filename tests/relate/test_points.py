@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from fedclade.nouns import Groups, InputError, Points
 from fedclade.nouns.points import filled, joined
-from fedclade.relate.distances import assigned, least, nearest, nearest_between
+from fedclade.relate.distances import least, nearest, nearest_between
 from fedclade.relate.figures import figures
+from fedclade.relate.matching import assigned
 from fedclade.relate.points import Relating, related
 
 RNG = np.random.default_rng(0)
@@ -141,6 +142,8 @@ def test_of_many_clients_some_are_compared_and_the_rest_is_placed() -> None:
         filled({left: np.full((1, 12), 99, np.float32)}, {left: np.ones(1, np.int64)}),
     )
     assert related(far, Relating(), landmarks=30).outliers == (left,)
+    given = related(far, Relating(groups=3), landmarks=30)
+    assert len(given.partition) == 3, "as many as were asked for"
 
 
 @pytest.mark.parametrize("count", [1, 2])
@@ -171,3 +174,19 @@ def test_figures_show_the_sketches() -> None:
 def test_points_must_fit_together() -> None:
     with pytest.raises(InputError, match="points do not fit together"):
         Points(("a",), np.zeros((2, 1, 1), np.float32), np.zeros((2, 1), np.int64))
+
+
+@pytest.mark.parametrize("place", [1e6, -1e9])
+@pytest.mark.parametrize("distance", ["nearest", "smallest", "matched"])
+@pytest.mark.parametrize("cut", ["average", "ward"])
+@pytest.mark.parametrize("features", [4, 12])
+def test_a_liar_does_not_move_the_honest(place: float, distance: str, cut: str, features: int) -> None:
+    """One client far beyond all others, up to where the gate ends: the others' groups stay, and it is alone."""
+    points, truth = planted(features=features, spread=0.1)
+    liar = filled({"liar": np.full((4, features), place, np.float32)}, {"liar": np.ones(4, np.int64)})
+    found = related(joined(points, liar), Relating(distance=distance, cut=cut))  # type: ignore[arg-type]  # of three
+    assert Groups.from_labels({client: found.partition.labels[client] for client in points.clients}) == truth
+    assert found.outliers == ("liar",)
+    among = [found.clients.index(client) for client in points.clients]
+    alone = related(points, Relating(distance=distance, cut=cut))  # type: ignore[arg-type]  # of three
+    np.testing.assert_allclose(found.squared[np.ix_(among, among)], alone.squared, rtol=1e-3, atol=1e-3)

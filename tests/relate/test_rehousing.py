@@ -3,7 +3,7 @@
 import numpy as np
 
 from fedclade.nouns import Assignment
-from fedclade.relate.rehousing import followers, inherited, overall, usual_row
+from fedclade.relate.rehousing import NOBODY, followers, inherited, overall, usual_row
 
 MODELS = Assignment(np.array([[9, 9], [1, 0], [2, 4]], np.float32), {"a": 1, "b": 1, "c": 1, "d": 2, "e": 2, "f": 0})
 
@@ -24,6 +24,10 @@ def test_a_group_goes_on_from_what_most_of_it_had() -> None:
 def test_who_was_away_follows_its_group() -> None:
     old = {"a": 0, "b": 0, "c": 0, "d": 1, "e": 1, "f": 2}
     assert followers(old, {"a": 5, "b": 6, "d": 7, "new": 8}) == {"c": 5, "e": 7}
+
+
+def test_who_was_like_nobody_follows_nobody() -> None:
+    assert followers({"a": NOBODY, "b": NOBODY, "c": 0, "d": 0}, {"a": 3, "c": 4}) == {"d": 4}
 
 
 def test_the_usual_row() -> None:

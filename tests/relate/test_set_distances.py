@@ -30,9 +30,12 @@ def test_one_point_in_common_is_not_all() -> None:
     assert matched(points).of("a", "b") == pytest.approx(np.sqrt(3 * 200**2) / 3)  # 0 and -200, 100 and -100, 200 and 0
 
 
+@pytest.mark.parametrize("full", [6, 2])
 @pytest.mark.parametrize("room", [2**22, 50])
-def test_as_the_definitions_say(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_as_the_definitions_say(room: int, full: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fedclade.relate.distances.ROOM", room)
+    monkeypatch.setattr("fedclade.relate.matching.ROOM", room)
+    monkeypatch.setattr("fedclade.relate.matching.FULL", full)
     rng = np.random.default_rng(0)
     points: dict[str, NDArray[np.float32]] = {
         f"c{number}": rng.normal(size=(1 + number % 4, 3)).astype(np.float32) + 50 for number in range(11)

@@ -45,6 +45,17 @@ def test_theorem_2_is_finite_exactly_below_the_largest_step(mixing: np.ndarray) 
     assert optimality_gap(10, 1, 5, 0.1, 3.0, np.eye(4)) == pytest.approx(9 / (20 * (5 - 1.5)))
 
 
+@pytest.mark.parametrize("wrong", [0.0, -1.0, math.nan, math.inf])
+def test_what_a_bound_is_made_of_must_be_a_number_over_0(wrong: float) -> None:
+    with pytest.raises(InputError, match="the smoothness is not usable, equation 29"):
+        largest_step(wrong, np.eye(2))
+    for given in ((5, 0.1, wrong), (5, wrong, 1.0), (wrong, 0.1, 1.0)):
+        with pytest.raises(InputError, match="is not usable, Theorem 2"):
+            optimality_gap(10, 1, *given, np.eye(2))  # type: ignore[arg-type]  # what is tested
+    with pytest.raises(InputError, match="dimensions is not usable, Theorem 1"):
+        clustering_error(np.ones((1, 1), np.int64), 0.1, 0)
+
+
 def test_a_mixing_matrix_has_rows_that_add_to_1() -> None:
     with pytest.raises(InputError, match="A is not row-normalised"):
         largest_step(1.0, np.ones((3, 3)))
@@ -54,7 +65,8 @@ def test_a_mixing_matrix_has_rows_that_add_to_1() -> None:
 def test_table_6_with_an_encoder_is_what_the_ledger_counts(tuning: str, encoder: int, tmp_path: Path) -> None:
     """M W_enc down and k M e up, once. Beside them, 8 each: k counts, a token and the number of examples."""
     federation = fc.data.build(source="digits", world="iid", clients=4)
-    method = fc.FLT(signature="encoder", points=3, tuning=tuning, tuning_epochs=1)  # type: ignore[arg-type]  # of three
+    how: dict[str, object] = {} if tuning == "none" else {"tuning": tuning, "tuning_epochs": 1}
+    method = fc.FLT(signature="encoder", points=3, **how)  # type: ignore[arg-type]  # of the right types
     run = fc.train(federation, method, net="logistic", rounds=2, participation=0.5, out=tmp_path / "run")
     numbers = communication(clients=4, asked=2, rounds=2, model=650, encoder=encoder, sketch=3 * 128)
     beside = 4 * (3 + 2) * 8 + 2 * 2 * 16

@@ -23,7 +23,7 @@ Out = Annotated[Path | None, typer.Option(help="The file to write: .safetensors.
 def list_encoders(folder: Folder = Path(), as_json: Json = False, quiet: Quiet = False) -> None:
     """List the encoders that every client has, those that are shipped, and your own files."""
     from fedclade.nets.encoders import ENCODERS
-    from fedclade.nets.shelf import SHIPPED, SUFFIX, read, taken
+    from fedclade.nets.shelf import SHIPPED, SUFFIX, printable, read, taken
     from fedclade.nouns import InputError
 
     found: dict[str, dict[str, object]] = {
@@ -43,7 +43,13 @@ def list_encoders(folder: Folder = Path(), as_json: Json = False, quiet: Quiet =
         print("\n".join(found))
     else:
         rows = [
-            (name, str(one["kind"]), told(one["recipe"]), str(one["sha256"])[:12], f"{one['weights']:,}")
+            (
+                printable(name),
+                str(one["kind"]),
+                told(one["recipe"]) if one["weights"] else "nothing: every client has it",
+                str(one["sha256"])[:12],
+                f"{one['weights']:,}",
+            )
             for name, one in found.items()
         ]
         table(("name", "kind", "made from", "checksum", "weights"), rows, left=4)
@@ -90,10 +96,12 @@ def train_encoder(
 
 
 def told(recipe: object) -> str:
-    """A recipe in a few words."""
-    if not isinstance(recipe, dict) or not recipe:
-        return "nothing: every client has it"
-    words = [str(recipe.get("source", "?"))]
+    """A recipe in a few words, as far as it has them."""
+    if not isinstance(recipe, dict):
+        return ""
+    words = [str(recipe.get("source", "it does not say"))]
     if "epochs" in recipe:
-        words.append(f"{recipe['epochs']} epochs, error {float(str(recipe.get('held_out_mse'))):.4f}")
+        words.append(f"{recipe['epochs']} epochs")
+    if isinstance(error := recipe.get("held_out_mse"), int | float):
+        words.append(f"error {error:.4f}")
     return ", ".join(words)

@@ -17,7 +17,7 @@ from fedclade.nouns import ClientId
 LONGEST_QUOTE = 60  # characters
 Arrival = Reply | Refusal
 """What an engine brings back from a client: its reply, or why there is none."""
-LARGEST = 1e9  # of a mean: what an encoder gives is far below, and its square must not overflow
+LARGEST = 1e9  # of a point or a mean: what an encoder gives is far below, and its square must not overflow
 IMPLAUSIBLE = 10  # a client does not suddenly have so many times the examples that it joined with
 
 
@@ -62,7 +62,7 @@ def expected(ask: Ask) -> dict[str, Form]:
         return {"changed": Form(np.bool_, ())}
     return {
         "points": Form(np.float32, (None, ask.features), most=ask.points),
-        "counts": Form(np.int64, (None,), most=ask.points, least_value=0),
+        "counts": Form(np.int64, (None,), most=ask.points, least_value=1),
         "token": Form(np.int64, ()),
     }
 
@@ -88,6 +88,8 @@ def fault(reply: Reply, ask: Ask, enrolled: int) -> str:
         points, counts = reply.arrays["points"], reply.arrays["counts"]
         if len(points) != len(counts) or not 0 < len(points) <= ask.points:
             return f"points: got {len(points)} with {len(counts)} counts, need 1 to {ask.points} with as many"
+        if float(np.abs(points).max(initial=0)) > LARGEST:
+            return f"points: got {float(np.abs(points).max()):g}, need at most {LARGEST:g}"
         if int(counts.max()) > reply.examples or int(counts.sum()) > reply.examples:
             return f"counts: got more than {reply.examples} examples, need at most those"
     if ask.verb == "scatter":

@@ -27,6 +27,7 @@ from fedclade.fleet.protocol import (
     Verb,
 )
 from fedclade.nouns import Assignment, ClientId, Encoding, InputError, Moments, Round, Row, Rows
+from fedclade.nouns.points import tunable
 
 NOTHING: Rows = np.zeros((0, 0), np.float32)
 EMPTY: Mapping[str, Any] = MappingProxyType({})
@@ -196,15 +197,6 @@ def changed(post: Post, tokens: Mapping[ClientId, int], now: Round) -> Flags:
     each = {client: {"token": token} for client, token in tokens.items()}
     gate, replies = replies_to(post, "changed", ((client, NOTHING) for client in tokens), now, each=each)
     return Flags({reply.client: bool(reply.arrays["changed"]) for reply in replies}, gate.refused)
-
-
-def tunable(found: Encoding, name: str) -> Encoding:
-    """An encoder that clients can train further, or an error."""
-    if not found.can_be_tuned:
-        raise InputError(
-            f"encoder {name} cannot be fine-tuned", where="sketch", got=f"kind {found.kind}", need="an autoencoder"
-        )
-    return found
 
 
 def unweighed(found: Encoding, name: str) -> Encoding:

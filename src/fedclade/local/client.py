@@ -106,10 +106,11 @@ class Client:
     def _sketch(self, ask: Ask, data: ClientData) -> Reply:
         basis = ask.rows if len(ask.rows) > 1 else ask.rows[:0]
         weights = ask.rows[0] if len(ask.rows) == 1 else NO_WEIGHTS
+        always = replace(ask.now, number=0)  # the same examples have the same points in every round
         if ask.epochs:
-            weights, _ = tuned(ask.encoder, weights, data.train, ask.epochs, ask.now, ask.client)
+            weights, _ = tuned(ask.encoder, weights, data.train, ask.epochs, always, ask.client)
         place = placing(basis, ask.own)
-        points, counts = sketch(data.train, ask.encoder, ask.points, ask.now, ask.client, weights, place)
+        points, counts = sketch(data.train, ask.encoder, ask.points, always, ask.client, weights, place)
         token = np.array(token_of(data.train, ask.now, ask.client), np.int64)
         arrays: dict[str, NDArray[np.generic]] = {"points": points, "counts": counts, "token": token}
         return Reply("sketch", ask.client, ask.now.number, len(data.train), arrays)

@@ -6,22 +6,23 @@ its own relatives (Algorithm 3, case II and case I). Who is away at first is ske
 data change the groups may be found again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 from pydantic_core import ArgsKwargs
 
 from fedclade.fleet.protocol import Fleet
+from fedclade.methods.contradictions import LARGEST, check_number, check_settings
 from fedclade.methods.mixing import Absent, mixed
 from fedclade.methods.presets import Preset, with_preset
 from fedclade.methods.protocol import Fact, Facts, First
-from fedclade.methods.signature import Looks, Tuning, signature_of
+from fedclade.methods.signature import Looks, Tuning, check_encoder, signature_of
 from fedclade.methods.taskonomy import ALL, Taskonomy
 from fedclade.methods.watching import astray, watched_mean
-from fedclade.nouns import Assignment, ClientId, Round, Rows, settings
+from fedclade.nouns import Assignment, ClientId, Encoding, Round, Rows, settings
 from fedclade.relate.discovery import Found
 from fedclade.relate.figures import figures
 from fedclade.relate.graph import automatic_reach, full_graph
@@ -40,7 +41,7 @@ class FLT:
     """A model for each group (case II), or for each client from its own relatives (case I)."""
     soft: bool = False
     """Case I: relatedness falls with distance instead of being 0 or 1."""
-    gamma: Annotated[float, Field(ge=0)] = 0.0
+    gamma: Annotated[float, Field(ge=0, le=LARGEST)] = 0.0
     """Clients nearer than this are related (case I, and cuts `ward` and `components`); 0: found from the groups."""
     gate: Annotated[float, Field(ge=0, le=1)] = 0.0
     """How far groups must stand apart to be groups; below it the answer is one group. 0: the signature's own."""
@@ -73,7 +74,7 @@ class FLT:
     strangers: Literal["own", "global"] = "own"
     """A newcomer unlike anybody begins a group of its own, or has the model of all."""
     tau: Annotated[int, Field(ge=0)] = 0
-    """Look again at everybody every so many rounds; 0: never."""
+    """Look again at everybody every so many rounds, and cluster again if anybody has moved; 0: never."""
     flags: Annotated[int, Field(ge=0)] = 0
     """Ask participants whether their data changed, and cluster again when so many really have; 0: do not ask."""
     watch: bool = False
@@ -86,12 +87,23 @@ class FLT:
     def preset_filled_in(cls, given: ArgsKwargs) -> ArgsKwargs:
         return ArgsKwargs(given.args, with_preset(given.kwargs or {}))
 
+    @model_validator(mode="after")
+    def nothing_idle(self) -> Self:
+        check_settings(self)
+        return self
+
+    def check_encoder(self, opened: Callable[[str], Encoding]) -> None:
+        """An error if the encoder cannot be used, before anybody is asked and anything is written."""
+        check_encoder(self, opened)
+
     def find(self, fleet: Fleet, now: Round) -> Found:
         """The one-shot step alone."""
+        check_number(self.groups, len(fleet.clients()))
         looking = signature_of(self, now)
         return looking.found(looking.looks(fleet, fleet.clients(), now, looking.prepared(fleet, now)).told)
 
     def start(self, fleet: Fleet, first: First, now: Round) -> Taskonomy:
+        check_number(self.groups, len(fleet.clients()))
         encoder = signature_of(self, now).prepared(fleet, now)
         nobody = Taskonomy(Assignment.of_one(first(0), fleet.clients()), {}, {}, {}, encoder=encoder)
         return self.clustered(nobody, self.looks(nobody, fleet, fleet.clients(), now), now)
@@ -125,7 +137,7 @@ class FLT:
         found = signature_of(self, now).found(looks.told)
         graph = None
         if self.case == "graph":
-            reach = self.gamma**2 or automatic_reach(found.squared, found.clients, found.partition)
+            reach = self.gamma**2 if self.gamma else automatic_reach(found.squared, found.clients, found.partition)
             graph = full_graph(found.clients, found.squared, reach, soft=self.soft)
         return state.regrouped(found, graph, looks.told, now.number).with_tokens(looks.tokens)
 
@@ -136,8 +148,7 @@ class FLT:
         looks = self.looks(state, fleet, whom, now)
         if state.atlas is None:
             return self.clustered(state, looks, now)
-        for client in looks.told.clients:
-            state = state.with_client(looks.told.of([client]), strangers_begin_groups=self.strangers == "own")
+        state = state.with_clients(looks.told, strangers_begin_groups=self.strangers == "own")
         return state.with_tokens(looks.tokens)
 
     def trained(
@@ -173,9 +184,10 @@ class FLT:
         suspects = fleet.clients() if due else raised
         looked = self.looks(state, fleet, suspects, now) if suspects else None
         if looked is not None:
-            state = state.looked_at(looked.told).with_tokens(looked.tokens)
-        state = replace(state, raised={**state.raised, **dict.fromkeys(raised, now.number)})
-        again = len(state.moved) >= max(self.flags, 1) and now.number - state.clustered >= PAUSE
+            state = state.looked_at(looked.told, looked.tokens)
+        state = replace(state.among(fleet.clients()), raised={**state.raised, **dict.fromkeys(raised, now.number)})
+        enough = 1 if due else max(self.flags, 1)
+        again = len(state.moved) >= enough and now.number - state.clustered >= PAUSE
         facts: dict[str, Fact] = {"flags": sum(flags.values()), "looked": len(raised), "moved": list(state.moved)}
         facts["clustered_again"] = again
         if again:

@@ -4,16 +4,16 @@ class-moments   of every label: count, mean and its variance in a public basis. 
 encoder         k points: the client's examples through an encoder, reduced by k-means (the paper). Sees features only
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from fedclade.fleet.protocol import Fleet
 from fedclade.methods.taskonomy import NO_WEIGHTS
-from fedclade.nouns import Assignment, ClientId, Moments, Points, Round, Row
-from fedclade.nouns.points import filled
+from fedclade.nouns import Assignment, ClientId, Encoding, Moments, Points, Round, Row
+from fedclade.nouns.points import filled, tunable
 from fedclade.relate.discovery import GATE, Found, discover
-from fedclade.relate.embedding import check_installed
+from fedclade.relate.embedding import check_installed, warming
 from fedclade.relate.points import Relating, related
 from fedclade.relate.signatures import Told
 
@@ -83,11 +83,13 @@ class Encoded:
     def prepared(self, fleet: Fleet, now: Round) -> Row:
         if self.relating.dimensions:
             check_installed()
+            warming()  # while clients work
         weights = fleet.weights(self.encoder)
         once = replace(now, local=replace(now.local, epochs=1))
-        for _ in range(self.epochs if self.tuning == "together" else 0):  # FedAvg of the autoencoder
+        for epoch in range(self.epochs if self.tuning == "together" else 0):  # FedAvg of the autoencoder
             start = Assignment.of_one(weights, fleet.clients())
-            weights = fleet.train_mean(start, once, self.encoder).rows[0]
+            seed = int(now.generator(f"tuning {epoch}").integers(2**31))  # other batches in every epoch
+            weights = fleet.train_mean(start, replace(once, seed=seed), self.encoder).rows[0]
         return weights
 
     def looks(self, fleet: Fleet, clients: Sequence[ClientId], now: Round, weights: Row) -> Looks:
@@ -117,3 +119,14 @@ def signature_of(how: "FLT", now: Round) -> Signature:
     return Encoded(
         encoder=how.encoder, points=how.points, tuning=how.tuning, epochs=how.tuning_epochs, relating=relating
     )
+
+
+def check_encoder(how: "FLT", opened: Callable[[str], Encoding]) -> None:
+    """An error if these settings need an encoder, or UMAP, and it is not here or does not fit."""
+    if how.signature == "class-moments":
+        return
+    if how.embedding == "umap":
+        check_installed()
+    found = opened(how.encoder)
+    if how.tuning != "none":
+        tunable(found, how.encoder)

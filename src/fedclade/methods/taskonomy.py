@@ -9,11 +9,10 @@ from fedclade.nouns import Assignment, ClientId, Row
 from fedclade.relate.discovery import Found
 from fedclade.relate.figures import kept_for_figures
 from fedclade.relate.graph import Graph
-from fedclade.relate.rehousing import followers, inherited, overall, usual_row
-from fedclade.relate.signatures import Places, Told, groups_in, nearest_groups, places_of, with_group
+from fedclade.relate.rehousing import NOBODY, followers, inherited, overall, usual_row
+from fedclade.relate.signatures import Places, Told, nearest_groups, places_of, settled
 
 NO_WEIGHTS: Row = np.zeros(0, np.float32)
-NOBODY = -1  # the group of a client that is unlike anybody and has the model of all
 ALL = 0  # the row of the model of all: theirs, and that of clients that have not been sketched yet
 
 
@@ -50,9 +49,9 @@ class Taskonomy:
         """Everybody in the group that was found now; who was not sketched goes with most of its old group."""
         members = found.partition.members
         group = {**followers(self.group, found.partition.labels), **found.partition.labels}
-        for client in sorted(set(group) - set(found.clients)) if graph is not None else ():
-            assert graph is not None
-            graph = graph.joined(client, members[group[client]])
+        if graph is not None:
+            rest = {client: group[client] for client in sorted(set(group) - set(found.clients))}
+            graph = graph.joined_many(rest, dict(enumerate(members)))
         state = replace(
             self,
             group=group,
@@ -69,27 +68,35 @@ class Taskonomy:
         known = self.group if self.graph is None else self.graph.home
         return {client: known.get(client, NOBODY) + 1 for client in self.models.home}
 
-    def with_client(self, own: Told, *, strangers_begin_groups: bool) -> "Taskonomy":
-        """One client more where it belongs: in the nearest group, in one of its own, or with the model of all."""
+    def with_clients(self, told: Told, *, strangers_begin_groups: bool) -> "Taskonomy":
+        """More clients where they belong: in the nearest group, in one of their own, or with the model of all."""
         assert self.atlas is not None
-        (client,) = own.clients
-        state, near = self, nearest_groups(self.atlas, own)[client]
-        if near is None and strangers_begin_groups:
-            near, state = groups_in(self.atlas), replace(state, atlas=with_group(self.atlas, own))
-        like = [other for other, group in self.group.items() if group == near]
-        state = replace(state, group={**self.group, client: NOBODY if near is None else near})
-        if state.graph is not None and near is not None:
-            state = replace(state, graph=state.graph.joined(client, like))
-        before = self.models.joined({client: usual_row(self.models, like)})
-        return replace(state, models=inherited(before, replace(state, models=before).rows()))
+        atlas, near = settled(self.atlas, told, strangers_begin_groups=strangers_begin_groups)
+        placed = {client: group for client, group in near.items() if group is not None}
+        members = {number: self.members(number) for number in set(placed.values())}
+        group = {**self.group, **{client: placed.get(client, NOBODY) for client in near}}
+        graph = None if self.graph is None else self.graph.joined_many(placed, members)
+        usual = {number: usual_row(self.models, there) for number, there in members.items()}
+        before = self.models.joined({client: usual[placed[client]] if client in placed else ALL for client in near})
+        state = replace(self, atlas=atlas, group=group, graph=graph, models=before)
+        return replace(state, models=inherited(before, state.rows()))
 
-    def looked_at(self, told: Told) -> "Taskonomy":
-        """After a new look at these clients: who of them no longer fits its group."""
+    def members(self, number: int) -> list[ClientId]:
+        """Who is in this group."""
+        return [client for client, group in self.group.items() if group == number]
+
+    def looked_at(self, told: Told, tokens: Mapping[ClientId, int]) -> "Taskonomy":
+        """After a new look at these clients: whose data are others now, and no longer fit its group."""
         assert self.atlas is not None
         groups = nearest_groups(self.atlas, told)
         near = {client: NOBODY if group is None else group for client, group in groups.items()}
-        moved = {client for client, group in near.items() if group != self.group.get(client, group)}
-        return replace(self, moved=tuple(sorted(set(self.moved) - set(near) | moved)))
+        other = {client for client in near if client in self.moved or tokens[client] != self.tokens.get(client)}
+        moved = {client for client in other if near[client] != self.group.get(client, near[client])}
+        return replace(self, moved=tuple(sorted(set(self.moved) - set(near) | moved))).with_tokens(tokens)
+
+    def among(self, clients: Sequence[ClientId]) -> "Taskonomy":
+        """The same where only these are there: who has left has not moved."""
+        return replace(self, moved=tuple(client for client in self.moved if client in set(clients)))
 
     def with_tokens(self, tokens: Mapping[ClientId, int]) -> "Taskonomy":
         """With what clients last said of their data."""

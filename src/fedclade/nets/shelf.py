@@ -24,6 +24,8 @@ SUFFIX = ".safetensors"
 FORMAT = "fedclade encoder 1"
 SHIPPED = {"fashion-mnist": "fashion-mnist-convae.safetensors"}
 LARGEST = 2**28  # bytes of a file
+LONGEST = 200  # letters of a word in a recipe
+LARGEST_NUMBER = 1e18  # in a recipe
 
 Tensors = Mapping[str, NDArray[np.float32]]
 
@@ -55,6 +57,8 @@ def opened(name: str, shape: Sequence[int]) -> Encoding:
         return opened("public", shape)
     if kept.kind == "standardised" and len(kept.weights) != 2 * prod(shape):
         raise refused(name, f"{len(kept.weights) // 2} features", f"{prod(shape)}, as the examples have")
+    if kept.kind == "embedding" and len(shape) != 1:
+        raise refused(name, f"examples of shape {tuple(shape)}", "texts, as numbers of words")
     part = encoder(kept.kind).size if kept.kind in FORMS else len(kept.weights)
     return Encoding(kept.kind, encoder_named(kept.kind).width(shape), kept.weights, part)
 
@@ -75,8 +79,10 @@ def read(path: Path) -> Kept:
 
     try:
         size = path.stat().st_size
-    except OSError as wrong:
-        raise refused(path, str(wrong.strerror), "a file that can be read") from None
+    except (OSError, ValueError) as wrong:  # a name may be one that no file can have
+        raise refused(path, getattr(wrong, "strerror", None) or str(wrong), "a file that can be read") from None
+    if not path.is_file():
+        raise refused(path, "a folder" if path.is_dir() else "something else", "a file")
     if size > LARGEST:
         raise refused(path, f"{size} bytes", f"at most {LARGEST}")
     try:
@@ -143,16 +149,34 @@ def tensors_of(kept: Kept) -> dict[str, NDArray[np.float32]]:
 
 
 def recipe_in(path: Path, told: Mapping[str, str]) -> dict[str, object]:
-    """How the encoder was made, as its file says."""
+    """How the encoder was made, as its file says: words and numbers that can be shown, and nothing else of it."""
     try:
         recipe = json.loads(told.get("recipe", ""))
-    except ValueError:
+    except (ValueError, RecursionError):
         recipe = None
     if not isinstance(recipe, dict):
         raise refused(path, "no recipe", "how it was made, as JSON")
-    return recipe
+    return {printable(name): shown for name, value in recipe.items() if (shown := plain(value)) is not None}
+
+
+def plain(value: object) -> object:
+    """A word or a finite number as it can be shown; None for anything else."""
+    if isinstance(value, str):
+        return printable(value)
+    return value if isinstance(value, int | float) and abs(value) <= LARGEST_NUMBER else None
+
+
+def printable(text: str) -> str:
+    """The text without control characters, and not too long."""
+    return "".join(letter for letter in text if letter.isprintable())[:LONGEST]
 
 
 def refused(where: object, got: str, need: str) -> InputError:
     """The error of a file that is not an encoder that can be used."""
-    return InputError("the encoder is not usable", where=str(where), got=got, need=need)
+    return InputError(
+        "the encoder is not usable",
+        where=str(where),
+        got=got,
+        need=need,
+        do="see fedclade encoders list, or make one: fedclade encoders train SOURCE",
+    )

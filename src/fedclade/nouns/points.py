@@ -87,3 +87,16 @@ class Encoding:
     def can_be_tuned(self) -> bool:
         """Whether clients can train it further."""
         return self.part < len(self.weights)
+
+
+def tunable(found: Encoding, name: str) -> Encoding:
+    """An encoder that clients can train further, or an error."""
+    if not found.can_be_tuned:
+        raise InputError(
+            f"encoder {name} cannot be fine-tuned",
+            where="sketch",
+            got=f"kind {found.kind}",
+            need="an autoencoder, and images",
+            do='leave it as it is: tuning = "none"',
+        )
+    return found

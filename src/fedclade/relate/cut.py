@@ -31,7 +31,7 @@ class Cut:
     gate: float
     """From -1 to 1: how far groups are apart, against how wide they are."""
     silhouettes: dict[int, float]
-    """The mean silhouette for each number of groups that was tried."""
+    """The mean silhouette for each number of groups that was tried; empty if nothing could be judged."""
     tree: NDArray[np.float64]
     """scipy's linkage, its heights squared distances (from 0: the least pair)."""
     order: tuple[ClientId, ...]
@@ -58,6 +58,8 @@ def best_cut(apart: Apart, most: int = MOST, groups: int = 0, tree: NDArray[np.f
         if score > best_score + 1e-12:
             best, best_score = labels, score
     gate = gate_of(table.merged(best).silhouettes(best), best)
+    if apart.known is not None and not upper(apart.known).any():  # nobody can be compared: nothing was judged
+        gate, scores = -1.0, {}
     parted = Groups.from_labels(dict(zip(clients, best.tolist(), strict=True)))
     order = tuple(clients[leaf] for leaf in leaves_list(tree))
     return Cut(apart.kind, parted, gate, scores, tree, order)

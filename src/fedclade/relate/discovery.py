@@ -64,7 +64,12 @@ class Found:
 
     @property
     def confidence(self) -> float:
-        """From 0 to 1: the gate's value if groups were found, else how far it is from 1."""
+        """From 0 to 1: the gate's value if groups were found, else how far it is from 1.
+
+        0 where nothing could be judged: fewer than three clients, none that can be compared, or one group asked for.
+        """
+        if not self.silhouettes:
+            return 0.0
         best = min(max(self.gates.values(), default=0.0), 1.0)
         return best if self.passed else 1 - max(best, 0.0)
 
@@ -104,6 +109,8 @@ def by_landmarks(moments: Moments, gate: float, most: int, landmarks: int, group
     among = discover(moments.of(chosen), gate=gate, most=most, groups=groups, landmarks=landmarks)
     members = among.partition.members
     places = atlas(among.kind, moments.of(chosen), members)
+    if groups:  # as many as were asked for: nobody begins one more
+        places = replace(places, reach=np.full(len(members), np.inf))
     labels = dict(among.partition.labels)
     rest = sorted(set(ordered) - set(chosen))
     for client, near in places.nearest(moments.of(rest)).items():

@@ -14,6 +14,7 @@ from fedclade.nouns import ClientId, InputError, Points, Rows
 
 FEW = 8  # features up to which differences are taken one by one: a product would lose digits of small distances
 ROOM = 2**18  # numbers that are worked on at once: 1 MB, which stays in a near cache
+WIDE = 2**21  # the same for products of many features, which want many rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,10 +89,10 @@ def towards(some: Points, others: Points) -> NDArray[np.float32]:
     found = np.zeros((len(some.clients), len(others.clients)), np.float32)
     if not found.size:
         return found
-    middle = others.places.mean(axis=(0, 1), dtype=np.float64).astype(np.float32)
+    middle = np.median(others.places, axis=(0, 1))  # a common offset costs digits; a liar moves no median
     mine, theirs = (np.ascontiguousarray((each.places - middle).transpose(1, 0, 2)) for each in (some, others))
     squares = differences if mine.shape[2] <= FEW else by_product
-    step = max(1, ROOM // len(others.clients))
+    step = max(1, (ROOM if squares is differences else WIDE) // len(others.clients))
     for start in range(0, len(found), step):
         for layer, weights in zip(mine, some.weights.T, strict=True):
             near = squares(layer[start : start + step], theirs[0])
@@ -99,24 +100,6 @@ def towards(some: Points, others: Points) -> NDArray[np.float32]:
                 np.minimum(near, squares(layer[start : start + step], other), out=near)
             found[start : start + step] += weights[start : start + step, None] * np.sqrt(near, out=near)
     return found
-
-
-def assigned(points: Points) -> NDArray[np.float32]:
-    """(clients, clients): points matched one to one so that the sum of squares is least; its root over their number.
-
-    So measures FLT's published code. Of two clients the one with fewer points says how many are matched.
-    """
-    from scipy.optimize import linear_sum_assignment
-
-    count = len(points.clients)
-    found = np.zeros((count, count), np.float32)
-    own = [places[counts > 0].astype(np.float64) for places, counts in zip(points.places, points.counts, strict=True)]
-    for one in range(count):
-        for other in range(one + 1, count):
-            squares = np.square(own[one][:, None] - own[other][None]).sum(axis=2)
-            least = squares[linear_sum_assignment(squares)]
-            found[one, other] = np.sqrt(least.sum()) / len(least)
-    return found + found.T
 
 
 def least(points: Points) -> NDArray[np.float32]:
@@ -172,7 +155,7 @@ def layered(points: Mapping[ClientId, NDArray[np.float32]]) -> NDArray[np.float3
     most = max(len(own) for own in points.values())
     filled = [np.asarray(own, np.float32)[np.minimum(np.arange(most), len(own) - 1)] for own in points.values()]
     layers = np.stack(filled, axis=1)
-    middle: NDArray[np.float32] = layers.mean(axis=(0, 1), dtype=np.float64).astype(np.float32)
+    middle: NDArray[np.float32] = np.median(layers, axis=(0, 1))  # as above
     return np.ascontiguousarray(layers - middle)
 
 

@@ -1,30 +1,43 @@
 """UMAP (McInnes, Healy, Melville, 2018): all clients' points in two or three dimensions, the same ones every time."""
 
 import warnings
+from contextlib import suppress
+from functools import cache
 from importlib.util import find_spec
+from threading import Thread
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedclade.nouns import InputError, Points
+from fedclade.nouns import InputError, Points, generator
 
 NEIGHBOURS = 15  # umap-learn's own choice
+FAR = 5.0  # of the usual distance from the middle: one point beyond all others would press them into one
 
 
 def embedded(points: Points, dimensions: int, seed: int) -> Points:
     """The points where UMAP puts them, from their principal components on. Fillers stay with what they copy.
 
-    Too few points for a manifold (as many as dimensions and two more) are left as they are.
+    Too few points for a manifold (as many as dimensions and two more), or clients to compare, are left as they are.
     """
     there = points.counts > 0
     real = points.places[there]
-    if len(real) < dimensions + 3:
+    if len(real) < dimensions + 3 or len(points.clients) < 3:
         return points
     found = np.zeros((*there.shape, dimensions), np.float32)
-    found[there] = placed(real, dimensions, seed)
+    found[there] = placed(drawn_in(real), dimensions, seed)
     last = np.maximum(there.sum(axis=1) - 1, 0)
     copied = found[np.arange(len(found)), last]
     return points.moved(np.where(there[:, :, None], found, copied[:, None]).astype(np.float32))
+
+
+def drawn_in(real: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The points, those that are far from the middle of all drawn in towards it."""
+    middle = np.median(real, axis=0)
+    far = np.linalg.norm((real - middle).astype(np.float64), axis=1)
+    limit = FAR * float(np.median(far)) or np.inf
+    drawn = middle + (real - middle) * (limit / np.maximum(far, limit))[:, None] if np.isfinite(limit) else real
+    return np.asarray(drawn, np.float32)
 
 
 def check_installed() -> None:
@@ -35,19 +48,33 @@ def check_installed() -> None:
         )
 
 
+@cache
+def warming() -> Thread:
+    """UMAP being loaded and compiled, once, beside other work: that takes much longer than a few points do."""
+    thread = Thread(target=warmed, name="UMAP", daemon=True)
+    thread.start()
+    return thread
+
+
+def warmed() -> None:
+    """Embed a few points, for nobody."""
+    with suppress(Exception):  # what is wrong shows when somebody needs it
+        fitted(generator(0, "UMAP").normal(size=(20, 4)).astype(np.float32), 2, 0)
+
+
 def placed(real: NDArray[np.float32], dimensions: int, seed: int) -> NDArray[np.float32]:
-    """(points, dimensions): umap-learn's answer, by one thread, so that it is a function of points and seed."""
+    """(points, dimensions): umap-learn's answer, which is a function of points and seed."""
     check_installed()
+    warming().join()
     with warnings.catch_warnings():  # what umap-learn says of seeds, threads and TensorFlow is meant
         warnings.simplefilter("ignore")
-        from umap import UMAP
+        return fitted(real, dimensions, seed)
 
-        model = UMAP(
-            n_components=dimensions,
-            n_neighbors=min(NEIGHBOURS, len(real) - 1),
-            init="pca",
-            random_state=seed,
-            n_jobs=1,
-        )
-        found: NDArray[np.float32] = np.asarray(model.fit_transform(real), np.float32)
-    return found
+
+def fitted(real: NDArray[np.float32], dimensions: int, seed: int) -> NDArray[np.float32]:
+    """The same, by one thread; it may warn."""
+    from umap import UMAP
+
+    neighbours = min(NEIGHBOURS, len(real) - 1)
+    model = UMAP(n_components=dimensions, n_neighbors=neighbours, init="pca", random_state=seed, n_jobs=1)
+    return np.asarray(model.fit_transform(real), np.float32)

@@ -4,8 +4,9 @@ Clients with equal rows of A have equal models for ever, so one model is kept fo
 related to itself. Weights of a row are multiplied by the examples of whose models they weigh, and add to 1.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,24 +53,36 @@ class Graph:
         table: NDArray[np.float32] = self.weights[[self.home[client] for client in clients]]
         return table[:, [columns[client] for client in clients]]
 
-    def joined(self, client: ClientId, like: Iterable[ClientId]) -> "Graph":
-        """One client more, related to these: it learns from them, and they from it."""
-        relatives = set(like)
-        of_row = np.zeros((len(self.weights), 2))  # clients, and relatives, of each row
-        for other, row in self.home.items():
-            of_row[row] += (1, other in relatives)
-        theirs = (2 * of_row[:, 1] > of_row[:, 0]).astype(np.float32)
-        known = np.isin(self.clients, sorted(relatives)).astype(np.float32)
-        weights = np.block([[self.weights, theirs[:, None]], [known[None, :], np.ones((1, 1), np.float32)]])
-        wider = replace(self, clients=(*self.clients, client), weights=weights, home={**self.home, client: len(theirs)})
-        return wider.distinct()
+    def joined_many(self, newcomers: Mapping[ClientId, int], groups: Mapping[int, Sequence[ClientId]]) -> "Graph":
+        """These clients more, each in its group: related to its members here, and to newcomers of the same group.
+
+        A row takes them in if most of its clients are members.
+        """
+        columns = {client: number for number, client in enumerate(self.clients)}
+        rows, numbers = len(self.weights), sorted(set(newcomers.values()))
+        weights = np.zeros((rows + len(numbers), len(columns) + len(newcomers)), np.float32)
+        weights[:rows, : len(columns)] = self.weights
+        of_row = np.bincount(list(self.home.values()), minlength=rows)
+        theirs = np.array(list(newcomers.values()), np.int64)
+        for row, number in enumerate(numbers, start=rows):
+            members = [client for client in groups.get(number, ()) if client in columns]
+            fresh = len(columns) + np.flatnonzero(theirs == number)
+            inside = np.bincount([self.home[client] for client in members], minlength=rows)
+            weights[row, [columns[client] for client in members]] = 1
+            weights[row, fresh] = 1
+            weights[np.ix_(np.flatnonzero(2 * inside > of_row), fresh)] = 1
+        home = {client: rows + numbers.index(number) for client, number in newcomers.items()}
+        return Graph((*self.clients, *newcomers), weights, {**self.home, **home}).distinct()
 
     def distinct(self) -> "Graph":
         """The same without rows that are there twice, or that nobody has."""
-        used = sorted(set(self.home.values()))
         first: dict[bytes, int] = {}
-        place = {row: first.setdefault(self.weights[row].tobytes(), len(first)) for row in used}
-        kept = [next(row for row in used if place[row] == number) for number in range(len(first))]
+        kept: list[int] = []
+        place: dict[int, int] = {}
+        for row in sorted(set(self.home.values())):
+            place[row] = first.setdefault(sha256(self.weights[row].tobytes()).digest(), len(kept))
+            if place[row] == len(kept):
+                kept.append(row)
         return Graph(self.clients, self.weights[kept], {client: place[row] for client, row in self.home.items()})
 
 

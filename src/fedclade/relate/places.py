@@ -39,9 +39,12 @@ class Atlas:
         return places
 
     def joined(self, one: Moments) -> "Atlas":
-        """One group more, of this client alone; it reaches as far as the shortest of the others."""
+        """One group more, of this client alone; it reaches as far as the shortest of the others, or half of the way."""
         last = Moments((str(len(self.reach)),), one.counts, one.means, one.variances)
-        return Atlas(self.kind, stacked((self.pooled, last)), np.append(self.reach, self.reach.min()))
+        squared, known, _ = between(self.kind, one, self.pooled)
+        half = HALF_WAY * float(np.where(known & (squared > 0), squared, np.inf).min())
+        reach = self.reach[self.reach > 0].min(initial=half)
+        return Atlas(self.kind, stacked((self.pooled, last)), np.append(self.reach, reach))
 
 
 def atlas(kind: str, moments: Moments, groups: Sequence[Sequence[ClientId]]) -> Atlas:

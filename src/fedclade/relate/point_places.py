@@ -45,12 +45,14 @@ class PointAtlas:
         }
 
     def joined(self, one: Points) -> "PointAtlas":
-        """One group more, of this client alone; it reaches as far as the shortest of the others."""
+        """One group more, of this client alone; it reaches as far as the shortest of the others, or half of the way."""
         others = self.members.of(client for client in self.members.clients if client not in one.clients)
         home = dict(zip(self.members.clients, self.home.tolist(), strict=True))
         both = joined(others, one)
         numbers = [home[client] for client in others.clients] + [self.groups]
-        return PointAtlas(both, np.array(numbers, np.int64), np.append(self.reaches, self.reaches.min()))
+        half = float(to_groups(one, self.members, self.home, self.groups).min()) / 2
+        reach = self.reaches[self.reaches > 0].min(initial=half)
+        return PointAtlas(both, np.array(numbers, np.int64), np.append(self.reaches, reach))
 
 
 def point_atlas(points: Points, groups: Sequence[Sequence[ClientId]]) -> PointAtlas:

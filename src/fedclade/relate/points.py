@@ -18,9 +18,10 @@ from fedclade.nouns import Groups, InputError, Points, generator
 from fedclade.relate.cut import MOST, Cut, best_cut, gate_of
 from fedclade.relate.cut import GroupTable as Table
 from fedclade.relate.discovery import LANDMARKS, Found, found, without_strays
-from fedclade.relate.distances import assigned, least, nearest
+from fedclade.relate.distances import least, nearest
 from fedclade.relate.embedding import embedded
 from fedclade.relate.graph import automatic_reach
+from fedclade.relate.matching import assigned
 from fedclade.relate.moments import Apart
 from fedclade.relate.places import AT_ONCE
 from fedclade.relate.point_places import point_atlas
@@ -65,7 +66,8 @@ def related(points: Points, how: Relating, landmarks: int = LANDMARKS) -> Found:
     cut = best_cut(apart, how.most, how.groups)
     gate = how.gate or (GATE_UMAP if how.dimensions else GATE)
     if how.cut != "average" and len(ordered.clients) > 2:
-        reach = how.gamma**2 or automatic_reach(apart.squared, apart.clients, chosen(cut, gate, how.groups, apart)[0])
+        proposed = chosen(cut, gate, how.groups, apart)[0]
+        reach = how.gamma**2 if how.gamma else automatic_reach(apart.squared, apart.clients, proposed)
         near = (apart.squared < reach) | np.eye(len(apart.clients), dtype=bool)
         cut = by_rows(apart, near, how) if how.cut == "ward" else by_components(apart, near, cut)
         gate = 0.0 if how.cut == "components" else gate
@@ -80,6 +82,8 @@ def by_landmarks(points: Points, how: Relating, landmarks: int) -> Found:
     few = points.of(ordered[number] for number in np.sort(drawn))
     among = related(few, how, landmarks)
     places = point_atlas(few, among.partition.members)
+    if how.groups:  # as many as were asked for: nobody begins one more
+        places = replace(places, reaches=np.full(places.groups, np.inf))
     labels = dict(among.partition.labels)
     rest = [client for client in ordered if client not in labels]
     for start in range(0, len(rest), AT_ONCE):

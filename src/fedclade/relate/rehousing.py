@@ -7,6 +7,8 @@ import numpy as np
 
 from fedclade.nouns import Assignment, ClientId, Row
 
+NOBODY = -1  # the group of a client that is unlike anybody and has the model of all
+
 
 def overall(models: Assignment) -> Row:
     """The model of all: the mean of the others, each as often as clients have it; row 0 if nobody has another."""
@@ -32,10 +34,13 @@ def inherited(models: Assignment, home: Mapping[ClientId, int]) -> Assignment:
 
 
 def followers(old: Mapping[ClientId, int], new: Mapping[ClientId, int]) -> dict[ClientId, int]:
-    """Where those who have no new group go: with most of their old group; who has none of them left is not there."""
+    """Where those who have no new group go: with most of their old group; who has none of them left is not there.
+
+    Who was like nobody has nobody to follow.
+    """
     went: dict[int, Counter[int]] = {}
     for client, group in new.items():
-        if client in old:
+        if old.get(client, NOBODY) != NOBODY:
             went.setdefault(old[client], Counter())[group] += 1
     return {client: most_common(went[group]) for client, group in old.items() if client not in new and group in went}
 

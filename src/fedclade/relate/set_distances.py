@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from fedclade.nouns import ClientId, InputError, Points
 from fedclade.nouns.points import filled
-from fedclade.relate.distances import Matrix, assigned, nearest
+from fedclade.relate.distances import Matrix, nearest
+from fedclade.relate.matching import assigned
 
 Sets = Mapping[ClientId, NDArray[np.float32]]
 """(points, features) of each client; the number of points may differ."""
@@ -20,7 +21,7 @@ def mean_of_nearest(points: Sets) -> Matrix:
 
 
 def matched(points: Sets) -> Matrix:
-    """`distances.assigned`: points paired one to one, in the best way there is."""
+    """`matching.assigned`: points paired one to one, in the best way there is."""
     told = side_by_side(points)
     return Matrix(told.clients, assigned(told))
 

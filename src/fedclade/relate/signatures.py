@@ -33,6 +33,21 @@ def with_group(places: Places, told: Told) -> Places:
     return places.joined(told)
 
 
+def settled(places: Places, told: Told, *, strangers_begin_groups: bool) -> tuple[Places, dict[ClientId, int | None]]:
+    """The nearest group of each client, one after the other: a stranger may begin one, for others to join."""
+    found: dict[ClientId, int | None] = {}
+    while told.clients:
+        near = nearest_groups(places, told)
+        strangers = [number for number, client in enumerate(told.clients) if near[client] is None]
+        stop = strangers[0] if strangers and strangers_begin_groups else len(told.clients)
+        found |= {client: near[client] for client in told.clients[:stop]}
+        for client in told.clients[stop : stop + 1]:
+            found[client] = groups_in(places)
+            places = with_group(places, told.of([client]))
+        told = told.of(told.clients[stop + 1 :])
+    return places, found
+
+
 def groups_in(places: Places) -> int:
     """How many groups there are."""
     return places.groups if isinstance(places, PointAtlas) else len(places.reach)

@@ -22,6 +22,7 @@ def clustering_error(counts: NDArray[np.int64], encoder_error: float, latent: in
         )
     from scipy.special import ndtri
 
+    positive("the number of latent dimensions", "Theorem 1", latent)
     margin = -float(ndtri(encoder_error))  # Q^-1(p): what a standard Gaussian exceeds with probability p
     held = counts[counts > 0].astype(np.float64)
     return min(float(latent * np.exp(-((held * margin) ** 2) / 2).sum()), 1.0)
@@ -32,6 +33,7 @@ def largest_step(smoothness: float, mixing: NDArray[np.float64]) -> float:
 
     Assumes full gradients, one local step a round, and everybody taking part. |I - A| is the spectral norm.
     """
+    positive("the smoothness", "equation 29", smoothness)
     return 2 / (smoothness * (1 + math.sqrt(1 + 4 * distance_from_identity(mixing) ** 2)))
 
 
@@ -42,9 +44,17 @@ def optimality_gap(
 
     Infinite for steps that are not below `largest_step`. Assumes what that assumes, and losses bounded from below.
     """
+    for name, value in (("the number of rounds", rounds), ("the step", step), ("the smoothness", smoothness)):
+        positive(name, "Theorem 2", value)
     squared = distance_from_identity(mixing) ** 2
     factor = 1 / (2 * step) - smoothness / 2 - step / 2 * smoothness**2 * squared
     return (first - last) / (rounds * len(mixing) * factor) if factor > 0 else math.inf
+
+
+def positive(name: str, where: str, value: float) -> None:
+    """An error unless this is over 0, and a number."""
+    if not (value > 0 and math.isfinite(value)):
+        raise InputError(f"{name} is not usable", where=where, got=str(value), need="a number over 0")
 
 
 def distance_from_identity(mixing: NDArray[np.float64]) -> float:

@@ -13,7 +13,8 @@ from fedclade.methods import name_of
 from fedclade.nets import Module, Net, net_for
 from fedclade.nets.blind import Blind, secret
 from fedclade.nets.ensemble import Ensemble
-from fedclade.nouns import ClientId, Damaged, FedcladeError, Groups, InputError, Row, Rows, Stopped
+from fedclade.nets.shelf import opened
+from fedclade.nouns import ClientId, Damaged, Encoding, FedcladeError, Groups, InputError, Row, Rows, Stopped
 from fedclade.runs.codec import unpack
 from fedclade.runs.environment import environment
 from fedclade.runs.experiment import PYTHON, Experiment, read_experiment, rest
@@ -34,6 +35,15 @@ class Branching(Protocol):
 
     def path(self, state: Any, client: ClientId) -> Rows:
         """They as rows."""
+        ...
+
+
+@runtime_checkable
+class Encodes(Protocol):
+    """A method that may need an encoder."""
+
+    def check_encoder(self, opened: Callable[[str], Encoding]) -> None:
+        """An error if it cannot use the one that it needs, from what opens it by name."""
         ...
 
 
@@ -105,6 +115,8 @@ def start(
     place = venue or venue_of(experiment, federation)
     net = the_net(experiment, place, own_net)
     place.check(net)  # before there is a folder
+    if isinstance(experiment.method, Encodes):
+        experiment.method.check_encoder(lambda name: opened(name, place.shape))
     state_class(experiment.method)
     path = out or Path("runs") / new_name(experiment.method_name, experiment.source)
     known = {
