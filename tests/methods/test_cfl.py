@@ -1,6 +1,7 @@
 """CFL: splits by hand, nobody lost, newcomers, undone splits, blind runs, resuming in the middle of a tree."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -150,6 +151,21 @@ def test_the_automatic_thresholds_have_no_scale() -> None:
         assert not rule.ask(replace(scaled, cross=1.0, inside=1.2))
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"eps1": 0.5}, 'eps1 is for another rule, CFL.eps1: got 0.5 with rule "automatic", need rule "absolute"'),
+        ({"rule": "paper", "eps2": 1.0}, "eps2 is for another rule"),
+        ({"rule": "absolute", "eps1": 1.0, "eps2_times": 2.0}, "eps2_times is for another rule"),
+        ({"eps1_share": 0.2}, "eps1_share is for another rule"),
+    ],
+)
+def test_a_threshold_that_nothing_looks_at_is_refused(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(fc.FedcladeError, match=re.escape(said)):
+        fc.CFL(**given)
+    assert fc.CFL(rule="paper", eps1=0.0, eps2=0.0, eps1_share=0.2).eps1_share == 0.2  # as a run's folder has it
+
+
 def test_only_the_same_parts_twice_are_split() -> None:
     fleet, _ = grouped(0, groups=2, each=3)
     method = fc.CFL()
@@ -264,6 +280,24 @@ def test_while_a_split_is_on_trial_everybody_has_the_undivided_model() -> None:
     fleet.silent = set(fleet.points)
     tree, _ = method.round(rounds(method, Pulling(fleet.points), 3), fleet, at(4))
     assert tree.on_trial()  # nobody could judge it: later
+
+
+@pytest.mark.parametrize("how", ["away", "silent"])
+def test_a_part_of_which_nobody_is_heard_does_not_hold_a_trial_open_for_ever(how: str) -> None:
+    """It is waited for as long again; then those who are there decide.
+
+    The undivided model has become theirs by then: nothing is gained by the split, and it is undone.
+    """
+    fleet, home = grouped(0, groups=2, each=4)
+    method = fc.CFL(**ALWAYS, validation=0.2, trial=3)
+    tree = rounds(method, fleet, 1)
+    setattr(fleet, how, {client for client, group in home.items() if group == home["client-00"]})
+    for number in range(2, 7):
+        tree, _ = method.round(tree, fleet, at(number))
+        assert tree.on_trial()
+    tree, facts = method.round(tree, fleet, at(7))
+    assert (list(tree.on_trial()), facts["undone"]) == ([], [0])
+    assert set(tree.home) == set(home)
 
 
 def test_a_split_that_helps_is_kept() -> None:

@@ -53,6 +53,9 @@ class CFL:
     trial: Annotated[int, Field(ge=1)] = 5
     """With a validation share: rounds after which a split is kept or undone."""
 
+    def __post_init__(self) -> None:
+        self.thresholds.check()
+
     def start(self, fleet: Fleet, first: First, now: Round) -> Tree:
         return Tree.planted(first(0), fleet.clients())
 
