@@ -37,6 +37,15 @@ class Branching(Protocol):
         ...
 
 
+@runtime_checkable
+class Sighted(Protocol):
+    """A method that may have to see models as they are, and then cannot be blind."""
+
+    def sees(self) -> str:
+        """What of them; empty: nothing."""
+        ...
+
+
 @dataclass(frozen=True)
 class Run:
     """A finished run: its folder, and the verdict."""
@@ -105,6 +114,7 @@ def start(
     place = venue or venue_of(experiment, federation)
     net = the_net(experiment, place, own_net)
     place.check(net)  # before there is a folder
+    check_blind(experiment)
     state_class(experiment.method)
     path = out or Path("runs") / new_name(experiment.method_name, experiment.source)
     known = {
@@ -216,6 +226,18 @@ def played(
     except KeyboardInterrupt:
         raise can_go_on(Stopped("interrupted", where=str(folder.path)), experiment, folder.path) from None
     return Run(folder.path.absolute(), result, net)
+
+
+def check_blind(experiment: Experiment) -> None:
+    """An error if the server cannot do in a blind run what the method asks of it."""
+    method = experiment.method
+    if experiment.local.blind and isinstance(method, Sighted) and (seen := method.sees()):
+        raise InputError(
+            "this method cannot be blind",
+            where="local.blind",
+            got=f"{name_of(method)}: it must see {seen}",
+            need="a method, or settings of it, for which the order of a model's numbers means nothing",
+        )
 
 
 def first_of(net: Net, experiment: Experiment, number: int) -> Row:
