@@ -14,11 +14,12 @@ import fedclade as fc
 from conformance.playing import Stop, played
 from fedclade.api import Settings
 from fedclade.data import Federation
+from fedclade.fleet.protocol import Updates
 from fedclade.fleet.simulated import SimulatedFleet
 from fedclade.methods import Facts
 from fedclade.methods.criteria import Thresholds
 from fedclade.methods.parameter_tree import Tree
-from fedclade.methods.signs import Signs
+from fedclade.methods.signs import Signs, Update
 from fedclade.nets import net_for
 from fedclade.nouns import Assignment, Groups, LocalTraining, Round, Row
 from methods.pulling import STEP, Pulling, grouped
@@ -235,6 +236,63 @@ def test_updates_are_kept_only_where_they_are_needed() -> None:
     assert [edge.shape[0] for edge in split.updates] == [len(clients) for clients in split.clients] == [3, 3]
 
 
+def asked_of(fleet: Pulling) -> list[tuple[int, list[str]]]:
+    """From now on: the batch and the clients of every call for training."""
+    calls: list[tuple[int, list[str]]] = []
+    plain = fleet.train
+
+    def train(starts: Assignment, now: Round, towards: Row | None = None) -> Updates:
+        calls.append((now.local.batch, list(starts.home)))
+        return plain(starts, now, towards)
+
+    fleet.train = train  # type: ignore[method-assign]  # this one object listens
+    return calls
+
+
+def test_who_walks_down_by_gradients_is_asked_for_nothing_else() -> None:
+    fleet, home = grouped(1, groups=2, each=4)
+    method = fc.CFL(similarity="gradients")
+    fleet.away = {"client-03"}
+    tree = rounds(method, fleet, 20)
+    assert len(tree.leaves()) == 2
+    fleet.away = set()
+    calls = asked_of(fleet)
+    placed = method.place(tree, ("client-03",), fleet, at(21))
+    assert calls == [(10**9, ["client-03"])]
+    assert everybody(placed).groups() == Groups.from_labels(home)
+
+
+def test_a_cluster_whose_gradients_are_lost_still_learns() -> None:
+    """Everybody trains, nobody answers the second question: the model is FedAvg's, half of the way to the mean."""
+    fleet, _ = grouped(1, groups=2, each=4)
+    method = fc.CFL(similarity="gradients")
+    tree = begun(method, fleet)
+    plain = fleet.train
+
+    def train(starts: Assignment, now: Round, towards: Row | None = None) -> Updates:
+        fleet.silent = set(fleet.points) if now.local.batch == 10**9 else set()
+        return plain(starts, now, towards)
+
+    fleet.train = train  # type: ignore[method-assign]  # this one object forgets
+    tree, facts = method.round(tree, fleet, at(1))
+    assert facts["clusters"] == []
+    wanted = STEP * np.stack(list(fleet.points.values())).mean(axis=0)
+    np.testing.assert_allclose(tree.nodes[0].model, wanted, atol=1e-6)
+
+
+def test_an_update_of_another_cluster_is_forgotten_on_the_way_down() -> None:
+    """Who walked down and did not train there has no update that counts there."""
+    fleet, _ = grouped(2, groups=2, each=5)
+    method = fc.CFL()
+    fleet.silent = {"client-03"}
+    tree = rounds(method, fleet, 20)
+    assert tree.home["client-03"] == 0
+    old = Update(fleet.points["client-03"], 1, 20)
+    walked = method.walked(replace(tree, latest={"client-03": old}), ["client-03"], Pulling(fleet.points), at(21))
+    assert walked.home["client-03"] in walked.leaves()
+    assert walked.latest == {}
+
+
 # -- splits on trial ------------------------------------------------------------------------------------------------
 
 
@@ -331,7 +389,7 @@ def test_a_gradient_is_that_of_all_examples(two_groups: Federation) -> None:
     with SimulatedFleet(two_groups, net, workers=0) as fleet:
         now = Round(1, 0, 1.0, LocalTraining(epochs=2, batch=5, lr=0.3, momentum=0.9))
         method = fc.CFL(similarity="gradients")
-        found = method.directions(sent, fleet.train(sent, now), fleet, now)
+        found = method.directions(sent, fleet, now)
     for client in two_groups.clients[:2]:
         module = net.module(first)
         part = two_groups[client].train
@@ -405,5 +463,7 @@ def test_every_client_has_the_models_of_its_path_and_their_ensemble(two_groups: 
         wanted = (torch.softmax(general(some), 1) + torch.softmax(special(some), 1)) / 2
         assert torch.allclose(run.ensemble_for("client-00")(some).exp(), wanted, atol=1e-6)
     plain = fc.train(two_groups, fc.FedAvg(), net="logistic", out=tmp_path / "one", rounds=1, workers=0)
+    with pytest.raises(fc.FedcladeError, match='there is no client "nobody"'):
+        run.path_for("nobody")
     with pytest.raises(fc.FedcladeError, match="there is no tree of models"):
         plain.path_for("client-00")

@@ -83,6 +83,7 @@ class Run:
         method = again(self.path).method
         if not isinstance(method, Branching):
             raise InputError("there is no tree of models", where=str(self.path), got=name_of(method), need="cfl")
+        self.folder.models().row_of(client)  # an error for somebody who has none
         reached = self.folder.remembered()
         return self._modules(method.path(unpack(state_class(method), reached.tree, reached.arrays), client))
 
