@@ -37,6 +37,18 @@ def test_the_loss_is_the_mean_over_words_that_follow_one() -> None:
     assert 0 <= correct <= 2
 
 
+def test_a_text_without_a_next_word_teaches_nothing() -> None:
+    """One word and fillers, alone in its batch: the other text is learned from as if it were alone."""
+    net = net_for("lstm", (5,), 4, SETTINGS)
+    texts = np.array([[2, 3, 4, 5, 0], [3, 0, 0, 0, 0]], np.int32)
+    now = Round(1, 0, local=LocalTraining(epochs=3, batch=1, lr=0.5))
+    both, alone = (Part(Pool(texts, np.zeros(2, np.int64)), np.arange(count)) for count in (2, 1))
+    row, loss = General(net).train(net.first(0), both, now, "a")
+    wanted, _ = General(net).train(net.first(0), alone, now, "a")
+    assert np.array_equal(row, wanted)
+    assert math.isfinite(loss)
+
+
 def test_it_learns_what_follows_what() -> None:
     net = net_for("lstm", (5,), 4, SETTINGS)
     now = Round(1, 0, 1.0, LocalTraining(epochs=200, batch=2, lr=1.0))

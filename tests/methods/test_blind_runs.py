@@ -9,12 +9,16 @@ import pytest
 import torch
 
 import fedclade as fc
-from fedclade.api import Settings
+from conformance.loopback import loopback
+from fedclade.api import Settings, planned
 from fedclade.data import Federation
 from fedclade.fleet.protocol import Reply
 from fedclade.fleet.simulated import SimulatedFleet
+from fedclade.methods import AnyMethod
 from fedclade.nets import net_for
 from fedclade.nouns import Assignment, LocalTraining, Round
+from fedclade.runs.loop import Progress
+from fedclade.runs.run import start
 
 PLAN: Settings = {"rounds": 8, "participation": 1.0, "epochs": 2, "batch": 24, "lr": 0.4, "workers": 0}
 CANARY = "a canary that sings 4711"
@@ -25,9 +29,11 @@ def shared_by_clients(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FEDCLADE_SECRET", CANARY)
 
 
-def trained(federation: Federation, out: Path, blind: bool) -> fc.Run:
+def trained(
+    federation: Federation, out: Path, blind: bool, method: AnyMethod | None = None, net: str = "mlp"
+) -> fc.Run:
     plan: Settings = {**PLAN, "blind": blind}
-    return fc.train(federation, fc.CFL(), net="mlp", out=out, **plan)
+    return fc.train(federation, method or fc.CFL(), net=net, out=out, **plan)
 
 
 def splits(run: fc.Run) -> list[tuple[int, object]]:
@@ -99,6 +105,72 @@ def test_a_blind_run_needs_a_secret_before_it_starts(
     with pytest.raises(fc.FedcladeError, match="clients have no common secret"):
         trained(two_groups, tmp_path / "run", True)
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("method", "seen"),
+    [
+        (fc.IFCA(), "several first models"),
+        (fc.IFCA(start_from="fedavg"), "the size of each weight"),
+        (fc.IFCA(clusters=1, restarts=1, shared=1), "layers"),
+        (fc.FedSEM(distance="last"), "layers"),
+    ],
+)
+def test_what_needs_to_see_models_is_refused_before_it_starts(
+    method: fc.IFCA | fc.FedSEM, seen: str, two_groups: Federation, tmp_path: Path
+) -> None:
+    """In the secret order the numbers of a layer are anywhere: these would train something else without a word."""
+    with pytest.raises(fc.FedcladeError, match=f"this method cannot be blind, local.blind: .*it must see {seen}"):
+        trained(two_groups, tmp_path / "run", True, method, "logistic")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("method", [fc.FedAvg(), fc.Ditto(lam=0.5), fc.FedSEM(), fc.CFL(validation=0.2, trial=2)])
+def test_other_methods_are_the_plain_ones_too(method: AnyMethod, two_groups: Federation, tmp_path: Path) -> None:
+    plain, blind = (trained(two_groups, tmp_path / str(how), how, method, "logistic") for how in (False, True))
+    assert plain.groups == blind.groups
+    for client in two_groups.clients:
+        pairs = zip(plain.model_for(client).parameters(), blind.model_for(client).parameters(), strict=True)
+        assert all(torch.allclose(mine, its, atol=1e-5, rtol=0) for mine, its in pairs)
+
+
+def test_a_blind_run_resumes_byte_for_byte(two_groups: Federation, tmp_path: Path) -> None:
+    """Cut after the first split, which is in round 6."""
+    whole_run = trained(two_groups, tmp_path / "whole", True)
+
+    class Cut(Exception):
+        """The plug is pulled."""
+
+    def pulled(now: Progress) -> None:
+        if now.round == 6:
+            raise Cut
+
+    experiment = planned(two_groups, fc.CFL(), "mlp", None, {**PLAN, "blind": True})
+    with pytest.raises(Cut):
+        start(experiment, out=tmp_path / "cut", federation=two_groups, watch=pulled)
+    resumed = fc.resume(tmp_path / "cut", federation=two_groups)
+    assert resumed.result["model_hash"] == whole_run.result["model_hash"]
+    state = "checkpoint/round-00008/state.safetensors"
+    assert (tmp_path / "cut" / state).read_bytes() == (tmp_path / "whole" / state).read_bytes()
+
+
+def test_flower_carries_blind_models_and_validation_shares(two_groups: Federation) -> None:
+    """What comes back over a loopback is to the bit what the simulated fleet's clients send."""
+    net = net_for("logistic", two_groups.shape, two_groups.classes)
+    now = Round(1, 0, 1.0, LocalTraining(lr=0.4, blind=True), validation=0.25)
+    sent = Assignment.of_one(np.zeros(net.size, np.float32), two_groups.clients)
+    found = []
+    for engine in (SimulatedFleet(two_groups, net, workers=0), loopback(two_groups, "logistic")(net)):
+        with engine as fleet:
+            fleet.begin(1)
+            trained_now = fleet.train(sent, now)
+            found.append((trained_now, fleet.losses(two_groups.clients, trained_now.rows[:2], now)))
+    (here, losses), (there, others) = found
+    assert here.clients == there.clients == two_groups.clients
+    assert np.array_equal(here.rows, there.rows)
+    assert np.array_equal(losses.table, others.table)
+    wanted = [round(0.25 * len(two_groups[client].train)) for client in two_groups.clients]
+    assert losses.examples.tolist() == others.examples.tolist() == wanted
 
 
 def test_workers_change_nothing(two_groups: Federation, tmp_path: Path) -> None:

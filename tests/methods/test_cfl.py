@@ -1,6 +1,7 @@
 """CFL: splits by hand, nobody lost, newcomers, undone splits, blind runs, resuming in the middle of a tree."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,12 @@ import fedclade as fc
 from conformance.playing import Stop, played
 from fedclade.api import Settings
 from fedclade.data import Federation
+from fedclade.fleet.protocol import Updates
 from fedclade.fleet.simulated import SimulatedFleet
 from fedclade.methods import Facts
 from fedclade.methods.criteria import Thresholds
 from fedclade.methods.parameter_tree import Tree
-from fedclade.methods.signs import Signs
+from fedclade.methods.signs import Signs, Update
 from fedclade.nets import net_for
 from fedclade.nouns import Assignment, Groups, LocalTraining, Round, Row
 from methods.pulling import STEP, Pulling, grouped
@@ -150,6 +152,21 @@ def test_the_automatic_thresholds_have_no_scale() -> None:
         assert not rule.ask(replace(scaled, cross=1.0, inside=1.2))
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"eps1": 0.5}, 'eps1 is for another rule, CFL.eps1: got 0.5 with rule "automatic", need rule "absolute"'),
+        ({"rule": "paper", "eps2": 1.0}, "eps2 is for another rule"),
+        ({"rule": "absolute", "eps1": 1.0, "eps2_times": 2.0}, "eps2_times is for another rule"),
+        ({"eps1_share": 0.2}, "eps1_share is for another rule"),
+    ],
+)
+def test_a_threshold_that_nothing_looks_at_is_refused(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(fc.FedcladeError, match=re.escape(said)):
+        fc.CFL(**given)
+    assert fc.CFL(rule="paper", eps1=0.0, eps2=0.0, eps1_share=0.2).eps1_share == 0.2  # as a run's folder has it
+
+
 def test_only_the_same_parts_twice_are_split() -> None:
     fleet, _ = grouped(0, groups=2, each=3)
     method = fc.CFL()
@@ -210,6 +227,22 @@ def test_with_half_of_the_clients_it_compares_the_latest_updates() -> None:
     assert everybody(tree).groups() == Groups.from_labels(home)
 
 
+def test_who_waits_walks_down_before_models_are_evaluated() -> None:
+    """A tenth of the clients in a round: those who were not heard at a split do not wait until they are drawn."""
+    fleet, home = grouped(4, groups=2, each=10)
+    method = fc.CFL(fresh=20)
+    tree = begun(method, fleet)
+    for number in range(1, 60):
+        before = tree
+        tree, facts = method.round(tree, fleet, at(number, 0.1))
+        if facts["splits"]:
+            break
+    assert tree.waiting(tuple(home))
+    judged, _ = method.round(before, fleet, replace(at(number, 0.1), judged=True))
+    assert not judged.waiting(tuple(home))
+    check_nobody_is_lost(judged, fleet)
+
+
 def test_updates_are_kept_only_where_they_are_needed() -> None:
     fleet, _ = grouped(5, groups=2, each=8)
     tree = rounds(fc.CFL(cached=3), fleet, 20)
@@ -217,6 +250,63 @@ def test_updates_are_kept_only_where_they_are_needed() -> None:
     assert split is not None
     assert tree.latest == {}
     assert [edge.shape[0] for edge in split.updates] == [len(clients) for clients in split.clients] == [3, 3]
+
+
+def asked_of(fleet: Pulling) -> list[tuple[int, list[str]]]:
+    """From now on: the batch and the clients of every call for training."""
+    calls: list[tuple[int, list[str]]] = []
+    plain = fleet.train
+
+    def train(starts: Assignment, now: Round, towards: Row | None = None) -> Updates:
+        calls.append((now.local.batch, list(starts.home)))
+        return plain(starts, now, towards)
+
+    fleet.train = train  # type: ignore[method-assign]  # this one object listens
+    return calls
+
+
+def test_who_walks_down_by_gradients_is_asked_for_nothing_else() -> None:
+    fleet, home = grouped(1, groups=2, each=4)
+    method = fc.CFL(similarity="gradients")
+    fleet.away = {"client-03"}
+    tree = rounds(method, fleet, 20)
+    assert len(tree.leaves()) == 2
+    fleet.away = set()
+    calls = asked_of(fleet)
+    placed = method.place(tree, ("client-03",), fleet, at(21))
+    assert calls == [(10**9, ["client-03"])]
+    assert everybody(placed).groups() == Groups.from_labels(home)
+
+
+def test_a_cluster_whose_gradients_are_lost_still_learns() -> None:
+    """Everybody trains, nobody answers the second question: the model is FedAvg's, half of the way to the mean."""
+    fleet, _ = grouped(1, groups=2, each=4)
+    method = fc.CFL(similarity="gradients")
+    tree = begun(method, fleet)
+    plain = fleet.train
+
+    def train(starts: Assignment, now: Round, towards: Row | None = None) -> Updates:
+        fleet.silent = set(fleet.points) if now.local.batch == 10**9 else set()
+        return plain(starts, now, towards)
+
+    fleet.train = train  # type: ignore[method-assign]  # this one object forgets
+    tree, facts = method.round(tree, fleet, at(1))
+    assert facts["clusters"] == []
+    wanted = STEP * np.stack(list(fleet.points.values())).mean(axis=0)
+    np.testing.assert_allclose(tree.nodes[0].model, wanted, atol=1e-6)
+
+
+def test_an_update_of_another_cluster_is_forgotten_on_the_way_down() -> None:
+    """Who walked down and did not train there has no update that counts there."""
+    fleet, _ = grouped(2, groups=2, each=5)
+    method = fc.CFL()
+    fleet.silent = {"client-03"}
+    tree = rounds(method, fleet, 20)
+    assert tree.home["client-03"] == 0
+    old = Update(fleet.points["client-03"], 1, 20)
+    walked = method.walked(replace(tree, latest={"client-03": old}), ["client-03"], Pulling(fleet.points), at(21))
+    assert walked.home["client-03"] in walked.leaves()
+    assert walked.latest == {}
 
 
 # -- splits on trial ------------------------------------------------------------------------------------------------
@@ -266,6 +356,24 @@ def test_while_a_split_is_on_trial_everybody_has_the_undivided_model() -> None:
     assert tree.on_trial()  # nobody could judge it: later
 
 
+@pytest.mark.parametrize("how", ["away", "silent"])
+def test_a_part_of_which_nobody_is_heard_does_not_hold_a_trial_open_for_ever(how: str) -> None:
+    """It is waited for as long again; then those who are there decide.
+
+    The undivided model has become theirs by then: nothing is gained by the split, and it is undone.
+    """
+    fleet, home = grouped(0, groups=2, each=4)
+    method = fc.CFL(**ALWAYS, validation=0.2, trial=3)
+    tree = rounds(method, fleet, 1)
+    setattr(fleet, how, {client for client, group in home.items() if group == home["client-00"]})
+    for number in range(2, 7):
+        tree, _ = method.round(tree, fleet, at(number))
+        assert tree.on_trial()
+    tree, facts = method.round(tree, fleet, at(7))
+    assert (list(tree.on_trial()), facts["undone"]) == ([], [0])
+    assert set(tree.home) == set(home)
+
+
 def test_a_split_that_helps_is_kept() -> None:
     fleet, home = grouped(0, groups=2, each=4)
     tree = rounds(fc.CFL(validation=0.2, trial=3), fleet, 25)
@@ -297,7 +405,7 @@ def test_a_gradient_is_that_of_all_examples(two_groups: Federation) -> None:
     with SimulatedFleet(two_groups, net, workers=0) as fleet:
         now = Round(1, 0, 1.0, LocalTraining(epochs=2, batch=5, lr=0.3, momentum=0.9))
         method = fc.CFL(similarity="gradients")
-        found = method.directions(sent, fleet.train(sent, now), fleet, now)
+        found = method.directions(sent, fleet, now)
     for client in two_groups.clients[:2]:
         module = net.module(first)
         part = two_groups[client].train
@@ -371,5 +479,7 @@ def test_every_client_has_the_models_of_its_path_and_their_ensemble(two_groups: 
         wanted = (torch.softmax(general(some), 1) + torch.softmax(special(some), 1)) / 2
         assert torch.allclose(run.ensemble_for("client-00")(some).exp(), wanted, atol=1e-6)
     plain = fc.train(two_groups, fc.FedAvg(), net="logistic", out=tmp_path / "one", rounds=1, workers=0)
+    with pytest.raises(fc.FedcladeError, match='there is no client "nobody"'):
+        run.path_for("nobody")
     with pytest.raises(fc.FedcladeError, match="there is no tree of models"):
         plain.path_for("client-00")

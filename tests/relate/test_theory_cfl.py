@@ -51,6 +51,20 @@ def test_what_theorem_1_guarantees(distributions: int, gamma: float) -> None:
         assert (least > cross_bound(least, distributions)) == holds
 
 
+def test_what_the_theory_does_not_speak_of_is_refused() -> None:
+    """One distribution, a cosine above 1, nobody's gamma, no trial."""
+    with pytest.raises(InputError, match="nothing to part"):
+        largest_gamma(1)
+    with pytest.raises(InputError, match="H is not a cosine"):
+        cross_bound(1.2, 2)
+    with pytest.raises(InputError, match="no gamma"):
+        intra_bound(np.array([]))
+    with pytest.raises(InputError, match="too few trials"):
+        share_correct(2, 0.5, trials=0)
+    with pytest.raises(InputError, match="nothing to part"):
+        share_correct(1, 0.5, trials=3)
+
+
 def test_criterion_36() -> None:
     """alpha_cross = -1 is sure for any gamma below 1; at 0 the edge is sqrt(1/2); two alike clients are never sure."""
     assert is_sure(-1.0, 0.999)

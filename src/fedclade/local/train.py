@@ -33,6 +33,8 @@ def train(
                 gradient.zero_()
                 some = inputs[chosen]
                 given, wanted = predicted(bench.module, some, labels[chosen])
+                if not len(wanted):  # texts without a next word: there is no mean loss of nothing
+                    continue
                 loss = cross_entropy(given, wanted) if bench.net.aim == "labels" else mse_loss(given, some)
                 loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
                 total += loss.item() * len(chosen)

@@ -53,6 +53,9 @@ class CFL:
     trial: Annotated[int, Field(ge=1)] = 5
     """With a validation share: rounds after which a split is kept or undone."""
 
+    def __post_init__(self) -> None:
+        self.thresholds.check()
+
     def start(self, fleet: Fleet, first: First, now: Round) -> Tree:
         return Tree.planted(first(0), fleet.clients())
 
@@ -64,7 +67,7 @@ class CFL:
         sent = tree.at_home([client for client in chosen if client not in away])
         trained = fleet.train(sent, now)
         tree = shadowed(tree, chosen, fleet, now)
-        counted = {**self.still_fresh(tree, now), **self.directions(sent, trained, fleet, now)}
+        counted = {**self.still_fresh(tree, now), **self.directions(sent, fleet, now, trained)}
         tree = replace(tree, latest=counted if now.participation < 1 else {})
         facts: dict[str, Fact | tuple[Matrix, ...]] = {
             "asked": len(chosen),
@@ -76,8 +79,10 @@ class CFL:
         if self.validation:
             tree, undone = judged(tree, self.trial, fleet, now)
             facts["undone"] = list(undone)
-            if now.number % self.trial == 0:
-                facts["best"] = dict(best_of_paths(tree, fleet, now))
+        if now.judged and now.participation < 1:
+            tree = self.walked(tree, fleet.clients(), fleet, now)
+        if self.validation and now.number % self.trial == 0:
+            facts["best"] = dict(best_of_paths(tree, fleet, now))
         return tree, facts
 
     def assignment(self, state: Tree) -> Assignment:
@@ -95,16 +100,19 @@ class CFL:
         """Algorithm 4: who is not in a leaf walks down the tree, a step for each answer."""
         while clients := tree.waiting(clients):
             sent = tree.at_home(clients)
-            heard = self.directions(sent, fleet.train(sent, now), fleet, now)
-            below = {client: tree.nearer(tree.home[client], update.row) for client, update in heard.items()}
-            tree = replace(tree, home={**tree.home, **below})
+            heard = self.directions(sent, fleet, now)
+            tree = tree.moved({client: tree.nearer(tree.home[client], each.row) for client, each in heard.items()})
             clients = list(heard)
         return tree
 
-    def directions(self, sent: Assignment, trained: Updates, fleet: Fleet, now: Round) -> dict[ClientId, Update]:
+    def directions(
+        self, sent: Assignment, fleet: Fleet, now: Round, trained: Updates | None = None
+    ) -> dict[ClientId, Update]:
         """What is compared of each client: its update (equation 40), or its full gradient with the sign of one."""
         if self.similarity == "gradients":
             trained = fleet.train(sent, replace(now, local=replace(ALL_AT_ONCE, blind=now.local.blind)))
+        elif trained is None:
+            trained = fleet.train(sent, now)
         return {
             client: Update(row - sent.row_of(client), int(examples), now.number)
             for client, row, examples in zip(trained.clients, trained.rows, trained.examples, strict=True)
@@ -125,7 +133,9 @@ class CFL:
         for leaf in tree.leaves():
             members = [client for client in tree.members(leaf) if client in present]
             heard = {client: counted[client] for client in members if client in counted}
+            model = averaged(tree.nodes[leaf].model, members, trained)
             if not heard:
+                tree = tree.changed(leaf, replace(tree.nodes[leaf], model=model))
                 continue
             signs, found, alike = shown(heard, tree.nodes[leaf].mean_seen, tree.nodes[leaf].largest_seen)
             clusters.append({"node": leaf, "members": len(members), **asdict(signs)})
@@ -133,7 +143,6 @@ class CFL:
             enough = found is not None and 2 * len(heard) >= len(members)
             node = tree.nodes[leaf].having_shown(signs, found if enough and self.thresholds.ask(signs) else None)
             ready = node.in_a_row >= IN_A_ROW[self.rule] and now.number >= node.rests_until
-            model = averaged(node.model, members, trained)
             if ready and found is not None and not trials & set(tree.path(leaf)):
                 tree = tree.changed(leaf, node).split(
                     leaf, found, heard, model, now.number, self.cached, self.validation > 0

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fedclade.methods.signs import Signs
+from fedclade.nouns import InputError
 from fedclade.relate.theory_cfl import is_sure
 
 Rule = Literal["automatic", "paper", "absolute"]
@@ -23,6 +24,10 @@ RESTLESS = 0.65  # automatic: of the largest client update since the cluster beg
 APART = 0.1  # automatic: the largest similarity across must be below
 STRUCTURE = 0.15  # automatic: similarity to the nearest of the own part, minus the largest across
 IN_A_ROW = {"automatic": 2, "paper": 1, "absolute": 1}  # rounds
+UNUSED: dict[Rule, dict[str, float]] = {  # what only one rule looks at, as it is if nobody sets it
+    "absolute": {"eps1": 0.0, "eps2": 0.0},
+    "paper": {"eps1_share": 0.1, "eps2_times": 6.0},
+}
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,18 @@ class Thresholds:
     eps1_share: float
     eps2_times: float
     gamma_max: float
+
+    def check(self) -> None:
+        """An error if a threshold is set that the rule does not look at."""
+        for rule, unused in UNUSED.items():
+            for name, value in unused.items():
+                if rule != self.rule and getattr(self, name) != value:
+                    raise InputError(
+                        f"{name} is for another rule",
+                        where=f"CFL.{name}",
+                        got=f'{getattr(self, name):g} with rule "{self.rule}"',
+                        need=f'rule "{rule}"',
+                    )
 
     def ask(self, signs: Signs) -> bool:
         """Whether the cluster has stalled while its clients have not, and its parts can be told apart."""

@@ -89,6 +89,10 @@ class FedSEM:
     def place(self, state: Centres, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> Centres:
         return replace(state, clients=tuple(sorted({*state.clients, *newcomers})))
 
+    def sees(self) -> str:
+        """What must not be hidden from the server: see `local.blind`."""
+        return "layers" if self.distance == "last" else ""
+
     def seen(self, fleet: Fleet) -> slice:
         """The part of a row that distances are taken on."""
         layers = fleet.layers()

@@ -140,6 +140,14 @@ class IFCA:
         cut = self.cut(fleet)
         return np.concatenate([np.repeat(rows[:: self.clusters, :cut], self.clusters, axis=0), rows[:, cut:]], axis=1)
 
+    def sees(self) -> str:
+        """What must not be hidden from the server: see `local.blind`."""
+        if self.shared:
+            return "layers"
+        if self.start_from == "fedavg":
+            return "the size of each weight, to perturb it"
+        return "several first models" if self.restarts * self.clusters > 1 else ""
+
     def cut(self, fleet: Fleet) -> int:
         """How many first numbers of a row are shared."""
         return sum(fleet.layers()[: self.shared])

@@ -147,6 +147,11 @@ class Tree:
             latest={client: update for client, update in self.latest.items() if client not in parts},
         )
 
+    def moved(self, home: Mapping[ClientId, int]) -> "Tree":
+        """With these clients at home elsewhere; their updates were those of another model, and count no more."""
+        latest = {client: update for client, update in self.latest.items() if client not in home}
+        return replace(self, home={**self.home, **home}, latest=latest)
+
     def tried(self, number: int, shadow: Row | None) -> "Tree":
         """With another model of the undivided cluster; None: the trial is over, and the split stays."""
         node = self.nodes[number]

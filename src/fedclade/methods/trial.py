@@ -45,8 +45,9 @@ def judged(tree: Tree, rounds: int, fleet: Fleet, now: Round) -> tuple[Tree, lis
             if losses.clients:
                 together, apart = losses.examples @ losses.table
                 helped.append(bool(apart < together))
-        if len(helped) < len(split.children):
-            continue  # nobody of a part was heard: later
+        patient = now.number < split.round + 2 * rounds
+        if not helped or (patient and len(helped) < len(split.children)):
+            continue  # nobody of a part was heard: later; who has left must not hold up the others for ever
         if all(helped):  # a part that is small must not pay for one that is large
             tree = tree.tried(number, None)
         else:

@@ -27,18 +27,27 @@ def least_alike(gamma: float, other: float) -> float:
 
 def intra_bound(gammas: NDArray[np.float64]) -> float:
     """Equations 19 and 21: no two clients of one distribution, with these gammas, are less alike than this."""
+    if not len(gammas):
+        raise InputError("there is no gamma", where="Theorem 1", got="0", need="one for each client")
     two = np.sort(gammas)[-2:]  # the smallest H is that of the largest two
     return least_alike(float(two[0]), float(two[-1]))
 
 
 def cross_bound(least: float, distributions: int) -> float:
     """Equations 17 and 20: for H and K, some bipartition has no two clients across that are more alike than this."""
-    if distributions < 2:
-        raise InputError("there is nothing to part", where="Theorem 1", got=str(distributions), need="K from 2")
-    angle = math.pi / (distributions - 1)
+    if not -1 <= least <= 1:
+        raise InputError("H is not a cosine", where="Theorem 1", got=str(least), need="from -1 to 1")
+    angle = angle_of(distributions)
     if least < math.cos(angle):
         return 1.0
     return math.cos(angle) * least + math.sin(angle) * math.sqrt(1 - least**2)
+
+
+def angle_of(distributions: int) -> float:
+    """pi / (K - 1), the angle in equation 17."""
+    if distributions < 2:
+        raise InputError("there is nothing to part", where="Theorem 1", got=str(distributions), need="K from 2")
+    return math.pi / (distributions - 1)
 
 
 def largest_gamma(distributions: int) -> float:
@@ -46,7 +55,7 @@ def largest_gamma(distributions: int) -> float:
 
     With sin(f) = gamma for everybody they are cos(2 f) and cos(pi / (K - 1) - 2 f), which meet at f = pi / (4 (K - 1)).
     """
-    return math.sin(math.pi / (4 * (distributions - 1)))
+    return math.sin(angle_of(distributions) / 4)
 
 
 def is_sure(cross: float, gamma_max: float) -> bool:
@@ -60,6 +69,10 @@ def share_correct(distributions: int, gamma: float, trials: int, seed: int = 0) 
     Three clients for each distribution, in 100 dimensions; gradients and noise are normally distributed, and the noise
     of a client is scaled to gamma times the norm of its distribution's gradient.
     """
+    if distributions < 2:
+        raise InputError("there is nothing to part", where="figure 3", got=str(distributions), need="K from 2")
+    if trials < 1:
+        raise InputError("too few trials", where="figure 3", got=str(trials), need="at least 1")
     home = {f"{number:03d}": number % distributions for number in range(CLIENTS_EACH * distributions)}
     labels = np.array(list(home.values()))
     right = 0

@@ -47,6 +47,15 @@ class Encodes(Protocol):
         ...
 
 
+@runtime_checkable
+class Sighted(Protocol):
+    """A method that may have to see models as they are, and then cannot be blind."""
+
+    def sees(self) -> str:
+        """What of them; empty: nothing."""
+        ...
+
+
 @dataclass(frozen=True)
 class Run:
     """A finished run: its folder, and the verdict."""
@@ -84,6 +93,7 @@ class Run:
         method = again(self.path).method
         if not isinstance(method, Branching):
             raise InputError("there is no tree of models", where=str(self.path), got=name_of(method), need="cfl")
+        self.folder.models().row_of(client)  # an error for somebody who has none
         reached = self.folder.remembered()
         return self._modules(method.path(unpack(state_class(method), reached.tree, reached.arrays), client))
 
@@ -117,6 +127,7 @@ def start(
     place.check(net)  # before there is a folder
     if isinstance(experiment.method, Encodes):
         experiment.method.check_encoder(lambda name: opened(name, place.shape))
+    check_blind(experiment)
     state_class(experiment.method)
     path = out or Path("runs") / new_name(experiment.method_name, experiment.source)
     known = {
@@ -228,6 +239,18 @@ def played(
     except KeyboardInterrupt:
         raise can_go_on(Stopped("interrupted", where=str(folder.path)), experiment, folder.path) from None
     return Run(folder.path.absolute(), result, net)
+
+
+def check_blind(experiment: Experiment) -> None:
+    """An error if the server cannot do in a blind run what the method asks of it."""
+    method = experiment.method
+    if experiment.local.blind and isinstance(method, Sighted) and (seen := method.sees()):
+        raise InputError(
+            "this method cannot be blind",
+            where="local.blind",
+            got=f"{name_of(method)}: it must see {seen}",
+            need="a method, or settings of it, for which the order of a model's numbers means nothing",
+        )
 
 
 def first_of(net: Net, experiment: Experiment, number: int) -> Row:
