@@ -206,7 +206,10 @@ def test_hands_on_without_waiting_for_the_rest() -> None:
         ({"products": np.full(21, 39, np.float32)}, "total: got more than its squares allow"),
         ({"products": np.full(21, -50, np.float32)}, "total: got more than its squares allow"),
         # |xy| is 50 at the most where xx and yy are: the second number stands beside the diagonal.
-        ({"products": np.where(np.arange(21) == 1, 51, 50).astype(np.float32)}, "products: got more than their squares"),
+        (
+            {"products": np.where(np.arange(21) == 1, 51, 50).astype(np.float32)},
+            "products: got more than their squares",
+        ),
         ({"products": np.where(np.arange(21) == 19, -51, 50).astype(np.float32)}, "products: got more than their"),
     ],
 )

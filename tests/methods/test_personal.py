@@ -80,9 +80,7 @@ def test_personal_models_beat_one_for_all_where_groups_disagree(
 
 @pytest.mark.parametrize("momentum", [0.0, 0.5])
 @pytest.mark.parametrize("setting", ["lam", "mu"])
-def test_a_pull_that_would_drive_models_apart_is_refused(
-    setting: str, momentum: float, two_groups: Federation
-) -> None:
+def test_a_pull_that_would_drive_models_apart_is_refused(setting: str, momentum: float, two_groups: Federation) -> None:
     """lr = 0.1: what is left of a way is multiplied by 1 - 0.1 pull, which is -1 at 20; with momentum 0.5 at 30."""
     limit = 20 * (1 + momentum)
     moment = replace(now(0), local=replace(now(0).local, momentum=momentum))

@@ -63,9 +63,7 @@ def expected(ask: Ask) -> dict[str, Form]:
     if ask.verb == "changed":
         return {"changed": Form(np.bool_, ())}
     return {
-        "points": Form(
-            np.float32, (None, ask.features), most=ask.points, least_value=-LARGEST, most_value=LARGEST
-        ),
+        "points": Form(np.float32, (None, ask.features), most=ask.points, least_value=-LARGEST, most_value=LARGEST),
         "counts": Form(np.int64, (None,), most=ask.points, least_value=0),
         "token": Form(np.int64, ()),
     }

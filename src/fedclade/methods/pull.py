@@ -1,4 +1,4 @@
-"""A pull to another model: how hard it can be before the steps that follow it jump over their aim, further each time."""
+"""A pull to another model: how hard it can be before steps along it jump over their aim, further each time."""
 
 from fedclade.nouns import InputError, Round
 
@@ -6,7 +6,7 @@ from fedclade.nouns import InputError, Round
 def check_pull(pull: float, now: Round, where: str) -> None:
     """An error unless plain steps along pull/2 |w - anchor|^2 alone come to rest.
 
-    A step of size lr takes (1 - lr pull) of the way that is left; with momentum m that shrinks below 2 (1 + m) / lr.
+    Of the way that is left a step leaves 1 - lr pull times as much; with momentum m it shrinks below 2 (1 + m) / lr.
     """
     most = 2 * (1 + now.local.momentum) / now.local.lr
     if pull >= most:
