@@ -102,12 +102,14 @@ def compare(
 ) -> Comparison:
     """Train every method with `seeds` seeds, from `seed` on, on the same federation; `jobs` runs at once.
 
-    Called again with the same `out` it goes on where it was stopped; own methods must be registered for that.
+    Called again with the same `out` it goes on where it was stopped; own methods must be registered for that. A method
+    that is given twice with the same settings is run once.
     """
     if seeds < 1 or not methods:
         raise InputError("there is nothing to compare", got=f"{len(methods)} methods, {seeds} seeds", need="1 or more")
     folder = Path("runs") / new_name("compare", PYTHON) if out is None else Path(out)
-    all_of = [planned(federation, method, net, net_settings, settings) for method in methods]
+    different = [method for number, method in enumerate(methods) if method not in methods[:number]]
+    all_of = [planned(federation, method, net, net_settings, settings) for method in different]
     plans = {
         folder / f"{plan.method_name}-{number}-seed{seed}": plan.with_seed(seed)
         for seed in range(all_of[0].run.seed, all_of[0].run.seed + seeds)

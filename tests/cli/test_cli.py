@@ -222,6 +222,7 @@ def test_doctor(capsys: pytest.CaptureFixture[str]) -> None:
         ("report nowhere", 2, "there is no run here"),
         ("runs list nowhere", 2, "there is no such folder"),
         ("compare experiment.toml", 2, "Missing option"),
+        ("compare experiment.toml -m fedavg --json --csv", 2, "got --json and --csv, need one of them"),
         ("compare experiment.toml -m nothing", 2, "the method is not known"),
         ("compare experiment.toml -m fedavg --seeds 0", 2, "Invalid value"),
     ],

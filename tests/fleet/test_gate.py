@@ -217,6 +217,12 @@ def test_hands_on_without_waiting_for_the_rest() -> None:
         # Of ten examples that sum to 20, the squares sum to 40 or more, and to no negative number.
         ({"products": np.full(21, 39, np.float32)}, "total: got more than its squares allow"),
         ({"products": np.full(21, -50, np.float32)}, "total: got more than its squares allow"),
+        # |xy| is 50 at the most where xx and yy are: the second number stands beside the diagonal.
+        (
+            {"products": np.where(np.arange(21) == 1, 51, 50).astype(np.float32)},
+            "products: got more than their squares",
+        ),
+        ({"products": np.where(np.arange(21) == 19, -51, 50).astype(np.float32)}, "products: got more than their"),
     ],
 )
 def test_sums_must_be_those_of_examples(arrays: dict[str, Any], reason: str) -> None:
@@ -227,3 +233,13 @@ def test_only_the_diagonal_of_products_is_squares() -> None:
     """The upper triangle of 3 x 3, row by row: its diagonal stands at 0, 3 and 5."""
     assert diagonal(3).tolist() == [0, 3, 5]
     assert np.array_equal(np.eye(6)[np.triu_indices(6)].nonzero()[0], diagonal(6))
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_nothing_is_so_large_that_its_square_overflows(sign: int) -> None:
+    """Distances between such models or points would be infinite, and no method could go on."""
+    row, points = np.array(good("a").arrays["row"]), np.ones((2, 6), np.float32)
+    row[1] = points[1, 3] = np.float32(sign * 1e30)
+    bound = "got 1e+30, need at most 1e+09" if sign > 0 else "got -1e+30, need at least -1e+09"
+    assert fault(change(row=row)(good("a")), ask("a"), 10) == f"row: {bound}"
+    assert fault(change(points=points)(good("a", "sketch")), ask("a", "sketch"), 10) == f"points: {bound}"

@@ -1,13 +1,18 @@
 """FedSEM: its E and M steps by hand, who is part of the clustering, and who comes late."""
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 import pytest
 
 import fedclade as fc
 from fedclade.data import Federation
 from fedclade.fleet.protocol import Updates
+from fedclade.fleet.simulated import SimulatedFleet
 from fedclade.methods.fedsem import Centres
-from fedclade.nouns import Assignment, Groups
+from fedclade.nets import net_for
+from fedclade.nouns import Assignment, Groups, InputError
 from methods.fleets import fleet_of, now
 
 
@@ -109,3 +114,40 @@ def test_without_joining_late_ones_wait(two_groups: Federation) -> None:
             state, _ = method.round(state, fleet, now(number, 1 / 6, judged=True))
         assert len(state.home) < len(two_groups)
         assert set(method.assignment(state).clients) == set(two_groups.clients)
+
+
+def test_nobody_waits_for_a_client_that_never_answers(two_groups: Federation) -> None:
+    """Six clients, K = 2: eight first models would be wanted, and five can be had. They learn from round 2 on."""
+    net = net_for("logistic", two_groups.shape, two_groups.classes)
+    mute = two_groups.clients[0]
+    wire = partial(filter, lambda reply: reply.client != mute)
+    with SimulatedFleet(two_groups, net, workers=0, wire=wire) as fleet:
+        method = fc.FedSEM(clusters=2)
+        state = method.start(fleet, partial(net.first, 3), now(0))
+        losses = []
+        for number in range(1, 5):
+            state, facts = method.round(state, fleet, now(number))
+            losses.append(facts["loss"])
+    assert losses == sorted(losses, reverse=True)  # type: ignore[type-var]  # numbers, as somebody answers
+    assert set(state.home) == set(two_groups.clients[1:])
+    assert two_groups.truth is not None
+    planted = {client: label for client, label in two_groups.truth.labels.items() if client != mute}
+    assert Groups.from_labels(state.home) == Groups.from_labels(planted)
+
+
+def test_more_centres_than_clients_are_as_many_as_clients(two_groups: Federation) -> None:
+    method = fc.FedSEM(clusters=9)
+    with fleet_of(two_groups) as (fleet, _, first):
+        state = method.start(fleet, first, now(0))
+        state, _ = method.round(state, fleet, now(1))
+        assert sorted(state.home.values()) == list(range(6))
+        updates = fleet.train(method.assignment(state), now(2))
+        after, _ = method.round(state, fleet, now(2))
+        for client, row in zip(updates.clients, updates.rows, strict=True):
+            np.testing.assert_allclose(method.assignment(after).row_of(client), row, atol=1e-6)
+
+
+def test_a_blind_model_has_no_last_layer(two_groups: Federation) -> None:
+    hidden = replace(now(0), local=replace(now(0).local, blind=True))
+    with fleet_of(two_groups) as (fleet, _, first), pytest.raises(InputError, match="last layer of a blind model"):
+        fc.FedSEM(distance="last").start(fleet, first, hidden)

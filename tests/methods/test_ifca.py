@@ -1,5 +1,7 @@
 """IFCA: a round against the paper's lines written out, what is sent, and which start goes on."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -8,7 +10,7 @@ import fedclade as fc
 from fedclade.data import Federation
 from fedclade.fleet.protocol import Fleet
 from fedclade.methods.ifca import Centres
-from fedclade.nouns import Assignment, ClientId, Row, Rows
+from fedclade.nouns import Assignment, ClientId, InputError, Row, Rows
 from fedclade.runs.ledger import Counted, Ledger
 from methods.fleets import LOCAL, fleet_of, now
 
@@ -138,15 +140,20 @@ def test_the_start_with_the_lowest_training_loss_goes_on(two_groups: Federation)
 def test_fedavg_comes_first_and_is_then_perturbed(two_groups: Federation) -> None:
     method = fc.IFCA(clusters=2, restarts=2, start_from="fedavg", warmup=2, perturbation=0.2)
     with fleet_of(two_groups) as (fleet, _, first):
+        ledger = Ledger()
+        counted = Counted(fleet, ledger)
         one, many = fc.FedAvg().start(fleet, first, now(0)), method.start(fleet, first, now(0))
         one, _ = fc.FedAvg().round(one, fleet, now(1))
-        many, _ = method.round(many, fleet, now(1))
+        many, _ = method.round(many, counted, now(1))
         assert many.rows.tobytes() == one.model[None].tobytes()
         one, _ = fc.FedAvg().round(one, fleet, now(2))
-        many, _ = method.round(many, fleet, now(2))
+        many, facts = method.round(many, counted, now(2))
+        assert facts["heard"] == 6
         assert len({row.tobytes() for row in many.rows}) == 4
         moved = (many.rows / one.model - 1).std(axis=1)
         assert moved == pytest.approx(0.2, abs=0.02)  # 650 draws: an error of 0.2 / sqrt(1300)
+        assert "losses" not in ledger.down  # of one model there is nothing to choose
+        assert ledger.down == {"train_mean": 2 * 6 * 650 * 4}
         later, _ = method.round(many, fleet, now(3, judged=True))
         assert set(later.home) == set(two_groups.clients)
 
@@ -162,3 +169,28 @@ def test_nobody_answers_and_nothing_changes(two_groups: Federation) -> None:
         after, facts = method.round(state, silent, now(1))
     assert facts["heard"] == 0
     assert after.rows.tobytes() == state.rows.tobytes()
+
+
+def test_empty_clusters_have_a_size_too(two_groups: Federation) -> None:
+    with fleet_of(two_groups) as (fleet, _, first):
+        method = fc.IFCA(clusters=9, restarts=2)
+        _, facts = method.round(method.start(fleet, first, now(0)), fleet, now(1))
+    sizes = facts["sizes"]
+    assert isinstance(sizes, list)
+    assert len(sizes) == 9
+    assert sum(int(size) for size in sizes if isinstance(size, int)) == 6
+
+
+def test_clusters_that_would_share_every_layer_are_refused(two_groups: Federation) -> None:
+    """They would be one model, at the price of K."""
+    with fleet_of(two_groups, "mlp") as (fleet, _, first):
+        with pytest.raises(InputError, match=r"method\.shared: got 2, need at most 1: this net has 2 layers"):
+            fc.IFCA(shared=2).start(fleet, first, now(0))
+        fc.IFCA(shared=1).start(fleet, first, now(0))
+
+
+def test_blind_models_cannot_be_perturbed_or_shared_by_layers(two_groups: Federation) -> None:
+    """The server sees how far they have moved, in an order that it does not know."""
+    hidden = replace(now(0), local=replace(LOCAL, blind=True))
+    with fleet_of(two_groups) as (fleet, _, first), pytest.raises(InputError, match="blind clients start from one"):
+        fc.IFCA(start_from="fedavg").start(fleet, first, hidden)

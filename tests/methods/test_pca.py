@@ -1,5 +1,8 @@
 """PCA+kM+HC: the groups it finds and does not find, what each client is asked, and its training."""
 
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +11,10 @@ import pytest
 import fedclade as fc
 from conformance.playing import losing, played
 from fedclade.data import Federation
+from fedclade.fleet.protocol import Reply
+from fedclade.fleet.simulated import SimulatedFleet
+from fedclade.nets import net_for
+from fedclade.nouns import InputError
 from fedclade.relate.agreement import adjusted_rand
 from fedclade.runs.folder import RunFolder
 from fedclade.runs.ledger import Counted, Ledger
@@ -86,3 +93,27 @@ def test_the_first_round_tells_what_was_found(classes: Federation, tmp_path: Pat
     assert set(first["discovery"]) == {"variance_explained", "gate", "stability", "by_height_ratio", "by_gap"}
     assert first["discovery"]["gate"] > 0.25
     assert "discovery" not in second
+
+
+def test_examples_too_large_for_a_basis_are_refused_before_anything_is_sent() -> None:
+    """Images of 3 x 64 x 64 have 12,288 numbers: 302 MB of products from each client."""
+    rng = np.random.default_rng(0)
+    large = {name: (rng.normal(size=(6, 3, 64, 64)), np.arange(6) % 2) for name in "abcd"}
+    with fleet_of(fc.data.from_arrays(large)) as (fleet, _, first):
+        with pytest.raises(InputError, match=r'12288 numbers each, need at most 4096; do: method.basis = "own"'):
+            fc.PCA().start(fleet, first, now(0))
+        assert set(fc.PCA(basis="own", components=4).start(fleet, first, now(0)).home) == set("abcd")
+
+
+@pytest.mark.parametrize("distance", ["nearest", "matched", "smallest"])
+def test_a_client_that_sends_huge_points_is_no_part_of_it(distance: str, classes: Federation) -> None:
+    def lying(replies: Iterable[Reply]) -> Iterator[Reply]:
+        for reply in replies:
+            huge = {"points": np.full_like(reply.arrays["points"], 1e30)} if reply.verb == "sketch" else {}
+            yield replace(reply, arrays={**reply.arrays, **huge}) if reply.client == liar else reply
+
+    liar, net = classes.clients[0], net_for("logistic", classes.shape, classes.classes)
+    with SimulatedFleet(classes, net, workers=0, wire=lying) as fleet:
+        method = fc.PCA(components=32, distance=distance, groups=4)  # type: ignore[arg-type]  # one of three
+        state = method.start(fleet, partial(net.first, 3), now(0))
+    assert set(state.home) == set(classes.clients) - {liar}

@@ -9,6 +9,7 @@ import pytest
 import fedclade as fc
 from conformance.playing import played
 from fedclade.data import Federation
+from fedclade.nouns import InputError
 from local.plain import plain_sgd
 from methods.fleets import fleet_of, now
 
@@ -75,3 +76,25 @@ def test_personal_models_beat_one_for_all_where_groups_disagree(
     mine, _ = played(method, two_groups, tmp_path / "own", rounds=6, participation=1.0)
     common, _ = played(fc.FedAvg(), two_groups, tmp_path / "common", rounds=6, participation=1.0)
     assert mine["accuracy"] > common["accuracy"] + 0.1  # type: ignore[operator]  # numbers
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.5])
+@pytest.mark.parametrize("setting", ["lam", "mu"])
+def test_a_pull_that_would_drive_models_apart_is_refused(setting: str, momentum: float, two_groups: Federation) -> None:
+    """lr = 0.1: what is left of a way is multiplied by 1 - 0.1 pull, which is -1 at 20; with momentum 0.5 at 30."""
+    limit = 20 * (1 + momentum)
+    moment = replace(now(0), local=replace(now(0).local, momentum=momentum))
+    for share in (0.99, 1.01):  # steps along the pull alone
+        way, velocity = 1.0, 0.0
+        for _ in range(2000):
+            velocity = momentum * velocity + share * limit * way
+            way -= 0.1 * velocity
+        assert (abs(way) < 1) == (share < 1)
+    with fleet_of(two_groups) as (fleet, _, first):
+        for share in (0.99, 1.0):
+            method = fc.Ditto(lam=share * limit) if setting == "lam" else fc.FedProx(mu=share * limit)
+            if share < 1:
+                method.start(fleet, first, moment)
+                continue
+            with pytest.raises(InputError, match=rf"method\.{setting}: got {limit:g} with local\.lr 0\.1"):
+                method.start(fleet, first, moment)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from fedclade.nouns import Groups
+from fedclade.nouns import Groups, InputError
 from fedclade.relate.distances import Matrix
 from fedclade.relate.number import (
     apart_of,
@@ -73,6 +73,25 @@ def test_heights_by_hand() -> None:
     assert height_ratio(distances(np.array([[0.0], [1], [10], [11]]))) == 2
     assert height_ratio(distances(np.array([[0.0], [1], [5], [6], [40]]))) == 2  # 1, 1, 5, then 37 for all but one
     assert height_ratio(distances(np.array([[0, 0], [2, 0], [1, np.sqrt(3)]]))) == 1
+
+
+def test_groups_without_any_width() -> None:
+    """Copies of two clients: merges at 0, and one at 10, infinitely higher."""
+    twice = distances(np.array([[0.0], [0], [0], [10], [10], [10]]))
+    found = number_of_groups(twice, chance())
+    assert (found.count, found.height_ratio, found.stability) == (2, 2, 1)
+    same = number_of_groups(distances(np.zeros((6, 1))), chance())
+    assert (same.count, same.height_ratio, same.gap) == (1, 1, 1)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_distances_are_numbers(value: float) -> None:
+    wrong = distances(np.arange(4.0)[:, None])
+    wrong.values[0, 1] = wrong.values[1, 0] = value
+    with pytest.raises(InputError, match="distances are not numbers"):
+        number_of_groups(wrong, chance())
+    with pytest.raises(InputError, match="distances are not numbers"):
+        given_number(wrong, 2)
 
 
 def test_dispersions_by_hand() -> None:

@@ -129,6 +129,34 @@ def test_a_method_may_have_settings_of_its_own() -> None:
         planned(experiment_from(SMALL), ["ifca:cluster=5"], 1, Path("out"))
 
 
+def test_settings_are_laid_over_those_of_the_file() -> None:
+    """The file has K = 4; only what is said of the same method changes."""
+    experiment = experiment_from({**SMALL, "method": {"name": "ifca", "clusters": 4, "averaging": "gradients"}})
+    plans = planned(experiment, ["ifca", "ifca:restarts=1", "fedsem:clusters=3"], 1, Path("out"))
+    assert [plan.method for plan in plans.values()] == [
+        fc.IFCA(clusters=4, averaging="gradients"),
+        fc.IFCA(clusters=4, averaging="gradients", restarts=1),
+        fc.FedSEM(clusters=3),
+    ]
+
+
+def test_the_same_method_in_other_words_is_run_once(two_groups: Federation, tmp_path: Path) -> None:
+    """Twice the same run is no second seed."""
+    asked = ["ifca", "ifca:clusters=2", "ifca:trial=3,clusters=3", "ifca:clusters=3,trial=3", "ifca"]
+    plans = planned(experiment_from(SMALL), asked, 1, Path("out"))
+    assert [path.name for path in plans] == ["ifca-seed0", "ifca-trial=3-clusters=3-seed0"]
+    found = fc.compare(
+        two_groups, [fc.Ditto(), fc.Ditto(lam=0.1), fc.FedAvg()], net="logistic", rounds=1, out=tmp_path / "once"
+    )
+    assert [(line.method, line.runs) for line in found.lines] == [("ditto", 1), ("fedavg", 1)]
+
+
+@pytest.mark.parametrize("asked", ["ifca:", "ifca:clusters", "ifca:clusters=2,"])
+def test_settings_of_a_method_have_a_key_and_a_value(asked: str) -> None:
+    with pytest.raises(FedcladeError, match=f'--method: got "{asked}", need name:key=value'):
+        planned(experiment_from(SMALL), [asked], 1, Path("out"))
+
+
 def test_a_run_beside_others_has_no_workers() -> None:
     experiment = experiment_from(SMALL)
     assert alone(experiment).engine == EngineSettings(workers=0)

@@ -88,9 +88,12 @@ def compare(
 
     Called again with the same --out it goes on where it was stopped.
     """
+    from fedclade.nouns import InputError
     from fedclade.runs.experiment import read_experiment
     from fedclade.runs.folder import new_name
 
+    if as_json and as_csv:
+        raise InputError("two forms are asked for", where="compare", got="--json and --csv", need="one of them")
     wanted = read_experiment(experiment, changes or (), seed)
     folder = out or Path("runs") / new_name("compare", wanted.source)
     together(wanted, methods, seeds, folder, as_json, quiet, target=target, jobs=jobs, as_csv=as_csv)

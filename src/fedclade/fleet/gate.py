@@ -17,7 +17,7 @@ from fedclade.nouns import ClientId
 LONGEST_QUOTE = 60  # characters
 Arrival = Reply | Refusal
 """What an engine brings back from a client: its reply, or why there is none."""
-LARGEST = 1e9  # of a point or a mean: what an encoder gives is far below, and its square must not overflow
+LARGEST = 1e9  # of a weight, a point or a mean: what is trained or encoded is far below; squares must not overflow
 IMPLAUSIBLE = 10  # a client does not suddenly have so many times the examples that it joined with
 
 
@@ -29,6 +29,7 @@ class Form:
     shape: tuple[int | None, ...]
     most: int = 0
     least_value: float = -np.inf
+    most_value: float = np.inf
 
     @property
     def most_bytes(self) -> int:
@@ -41,7 +42,8 @@ class Form:
 def expected(ask: Ask) -> dict[str, Form]:
     """The arrays that the answer to this request must have, and no others."""
     if ask.verb == "train":
-        return {"row": Form(np.float32, ask.rows.shape[1:]), "loss": Form(np.float64, ())}
+        row = Form(np.float32, ask.rows.shape[1:], least_value=-LARGEST, most_value=LARGEST)
+        return {"row": row, "loss": Form(np.float64, ())}
     if ask.verb == "losses":
         return {"losses": Form(np.float64, ask.rows.shape[:1])}
     if ask.verb == "evaluate":
@@ -49,7 +51,7 @@ def expected(ask: Ask) -> dict[str, Form]:
     if ask.verb == "moments":
         return {
             "counts": Form(np.int64, (ask.classes,), least_value=0),
-            "means": Form(np.float32, (ask.classes, ask.features), least_value=-LARGEST),
+            "means": Form(np.float32, (ask.classes, ask.features), least_value=-LARGEST, most_value=LARGEST),
             "variances": Form(np.float32, (ask.classes,), least_value=0),
             "token": Form(np.int64, ()),
         }
@@ -61,7 +63,7 @@ def expected(ask: Ask) -> dict[str, Form]:
     if ask.verb == "changed":
         return {"changed": Form(np.bool_, ())}
     return {
-        "points": Form(np.float32, (None, ask.features), most=ask.points),
+        "points": Form(np.float32, (None, ask.features), most=ask.points, least_value=-LARGEST, most_value=LARGEST),
         "counts": Form(np.int64, (None,), most=ask.points, least_value=1),
         "token": Form(np.int64, ()),
     }
@@ -88,8 +90,6 @@ def fault(reply: Reply, ask: Ask, enrolled: int) -> str:
         points, counts = reply.arrays["points"], reply.arrays["counts"]
         if len(points) != len(counts) or not 0 < len(points) <= ask.points:
             return f"points: got {len(points)} with {len(counts)} counts, need 1 to {ask.points} with as many"
-        if float(np.abs(points).max(initial=0)) > LARGEST:
-            return f"points: got {float(np.abs(points).max()):g}, need at most {LARGEST:g}"
         if int(counts.max()) > reply.examples or int(counts.sum()) > reply.examples:
             return f"counts: got more than {reply.examples} examples, need at most those"
     if ask.verb == "scatter":
@@ -100,12 +100,20 @@ def fault(reply: Reply, ask: Ask, enrolled: int) -> str:
 def scatter_fault(reply: Reply, features: int) -> str:
     """What is wrong with sums that have the right form; empty if they can be those of so many examples."""
     total = np.asarray(reply.arrays["total"], np.float64)
-    squares = np.asarray(reply.arrays["products"], np.float64)[diagonal(features)]
+    products = np.asarray(reply.arrays["products"], np.float64)
+    squares = products[diagonal(features)]
     most = LARGEST * LARGEST * reply.examples
     if float(squares.max(initial=0)) > most:
         return f"products: got {float(squares.max()):g}, need at most {most:g}"
     if (total**2 > 1.001 * reply.examples * squares + 1e-6).any():  # Cauchy and Schwarz, and rounding
         return "total: got more than its squares allow, need sums of the same examples"
+    lengths = np.sqrt(np.maximum(squares, 0))
+    start = 0
+    for row in range(features):
+        allowed = 1.001 * lengths[row] * lengths[row:] + 1e-6
+        if (np.abs(products[start : start + features - row]) > allowed).any():
+            return "products: got more than their squares allow, need sums of the same examples"
+        start += features - row
     return ""
 
 
@@ -121,8 +129,6 @@ def moments_fault(reply: Reply) -> str:
     counts, means, variances = (reply.arrays[name] for name in ("counts", "means", "variances"))
     if int(counts.max()) > reply.examples or int(counts.sum()) > reply.examples:
         return f"counts: got more than {reply.examples} examples, need at most those"
-    if float(np.abs(means).max()) > LARGEST:
-        return f"means: got {float(np.abs(means).max()):g}, need at most {LARGEST:g}"
     if means[counts == 0].any() or variances[counts < 2].any():  # type: ignore[operator]  # counts, by their form
         return "means: got some of labels without examples, need 0 there"
     return ""
@@ -149,10 +155,14 @@ def misfit(array: NDArray[np.generic], form: Form) -> str:
     ):
         need = str(form.shape) if None not in form.shape else f"{len(form.shape)} dimensions up to {form.most}"
         return f"got shape {array.shape}, need {need}"
+    if array.size and form.least_value <= np.min(array) and np.max(array) <= form.most_value < np.inf:
+        return ""  # NaN is in no range: two passes over a large model, and no third
     if not np.isfinite(array).all():
         return f"got {int((~np.isfinite(array)).sum())} of {array.size} values NaN or infinite, need finite"
     if array.size and form.least_value > -np.inf and (least := float(np.min(array))) < form.least_value:
         return f"got {least:g}, need at least {form.least_value:g}"
+    if array.size and form.most_value < np.inf and (largest := float(np.max(array))) > form.most_value:
+        return f"got {largest:g}, need at most {form.most_value:g}"
     return ""
 
 

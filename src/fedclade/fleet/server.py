@@ -32,6 +32,9 @@ from fedclade.nouns.points import tunable
 NOTHING: Rows = np.zeros((0, 0), np.float32)
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 PIECE = 2**16  # numbers of a model that are added at once
+WIDEST = (
+    2**12
+)  # numbers of an example whose products are summed: 34 MB from each client, and their square on the server
 
 
 @dataclass(frozen=True)
@@ -163,6 +166,14 @@ def sketch(
 def scatter(post: Post, clients: Sequence[ClientId], encoder: str, now: Round) -> Scatter:
     """Sums over all clients: each reply is added and forgotten, in request order."""
     width = unweighed(post.opened(encoder), encoder).width
+    if width > WIDEST:
+        raise InputError(
+            "examples are too large for a basis of all",
+            where="fleet.scatter",
+            got=f"{width} numbers each",
+            need=f"at most {WIDEST}",
+            do='method.basis = "own", or smaller examples',
+        )
     total, triangle = np.zeros(width), np.zeros(width * (width + 1) // 2)
     examples, heard = 0, []
     told = {"encoder": encoder, "features": width}

@@ -1,7 +1,8 @@
 """Ditto: a model for everybody, and beside it everybody's own, held near to it (Li, Hu, Beirami, Smith, 2021).
 
 A participant does two things: it takes part in FedAvg, and it trains its own model v on its loss plus
-lam/2 |v - w|^2, where w is the common model that it was sent. With lam = 0 everybody is alone; a large lam is FedAvg.
+lam/2 |v - w|^2, where w is the common model that it was sent. With lam = 0 everybody is alone; the larger lam is, the
+nearer own models stay to FedAvg's. A lam of 2 / lr and more drives them away instead, and is refused.
 """
 
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ from pydantic import Field
 
 from fedclade.fleet.protocol import Fleet
 from fedclade.methods.protocol import Facts, First
+from fedclade.methods.pull import check_pull
 from fedclade.nouns import Assignment, ClientId, Round, Row, settings
 
 
@@ -28,9 +30,10 @@ class Ditto:
     """Everybody's own model, pulled to one that all learn together."""
 
     lam: Annotated[float, Field(ge=0)] = 0.1
-    """The paper's lambda: how hard own models are pulled to the common one."""
+    """The paper's lambda: how hard own models are pulled to the common one; under 2 / local.lr."""
 
     def start(self, fleet: Fleet, first: First, now: Round) -> Pairs:
+        check_pull(self.lam, now, "method.lam")
         return Pairs(first(0), Assignment.of_one(first(0), fleet.clients()))
 
     def round(self, state: Pairs, fleet: Fleet, now: Round) -> tuple[Pairs, Facts]:

@@ -13,6 +13,7 @@ from fedclade.fleet.protocol import Fleet
 from fedclade.methods.fedavg import FedAvg, OneModel
 from fedclade.methods.mixing import Absent
 from fedclade.methods.protocol import Facts, First
+from fedclade.methods.pull import check_pull
 from fedclade.nouns import Assignment, ClientId, Round, settings
 
 
@@ -21,11 +22,12 @@ class FedProx:
     """FedAvg with a pull back to the common model while a client trains."""
 
     mu: Annotated[float, Field(ge=0)] = 0.01
-    """How hard clients are pulled back."""
+    """How hard clients are pulled back; under 2 / local.lr."""
     absent: Absent = "participants"
     """As in FedAvg."""
 
     def start(self, fleet: Fleet, first: First, now: Round) -> OneModel:
+        check_pull(self.mu, now, "method.mu")
         return FedAvg(absent=self.absent).start(fleet, first, now)
 
     def round(self, state: OneModel, fleet: Fleet, now: Round) -> tuple[OneModel, Facts]:

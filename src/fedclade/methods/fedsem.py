@@ -18,10 +18,10 @@ from pydantic import Field
 
 from fedclade.fleet.protocol import Fleet, Updates
 from fedclade.methods.protocol import Facts, First
-from fedclade.nouns import Assignment, ClientId, Round, Row, Rows, settings
+from fedclade.nouns import Assignment, ClientId, InputError, Round, Row, Rows, settings
 from fedclade.relate.kmeans import centres_of, clustered, nearest
 
-FIRST = 4  # first models for each cluster, or everybody's: with fewer, k-means would miss groups
+FIRST = 4  # first models for each cluster, or all there are: with fewer, k-means would miss groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +41,8 @@ class Centres:
     """First models, until there are enough of them."""
     examples: dict[ClientId, int]
     """Behind each of those."""
+    asked: tuple[ClientId, ...] = ()
+    """Who had a chance to send one: nobody waits for a client that does not answer."""
 
 
 @settings
@@ -48,13 +50,15 @@ class FedSEM:
     """Every client belongs to the centre that its trained model is nearest to."""
 
     clusters: Annotated[int, Field(ge=1, le=1000)] = 2
-    """K: how many centres there are."""
+    """K: how many centres there are; fewer, if fewer clients can be heard when the first are made."""
     distance: Literal["all", "last"] = "all"
     """Between all parameters, or between those of the last layer."""
     all_join: bool = True
     """Who has never trained does so once before models are evaluated, to be placed; otherwise it waits for its turn."""
 
     def start(self, fleet: Fleet, first: First, now: Round) -> Centres:
+        if self.distance == "last" and now.local.blind:
+            raise InputError("nobody knows the last layer of a blind model", where="method.distance", need='"all"')
         row = first(0)
         return Centres(row[None], {}, fleet.clients(), row, np.zeros((0, len(row)), np.float32), {}, {})
 
@@ -66,7 +70,8 @@ class FedSEM:
         loss = float(np.average(updates.losses, weights=updates.examples)) if updates.clients else None
         moved = 0
         if not len(state.early):
-            state = self.gathering(state, updates, fleet, now)
+            asked = tuple(sorted({*state.asked, *chosen}))
+            state = self.gathering(replace(state, asked=asked), updates, fleet, now)
         else:
             state, moved = self.stepped(state, updates, self.seen(fleet))
         late = [client for client in fleet.clients() if client not in state.home]
@@ -106,14 +111,14 @@ class FedSEM:
             return state
         clients, rows = tuple(gathered), np.stack(list(gathered.values()))
         weights = np.array([examples[client] for client in clients], np.float64)
-        if len(clients) < max(self.clusters, min(FIRST * self.clusters, len(fleet.clients()))):
+        if len(clients) < FIRST * self.clusters and not set(fleet.clients()) <= set(state.asked):
             mean = centres_of(dict.fromkeys(clients, 0), clients, rows, weights, state.rows)
             return replace(state, rows=mean, gathered=gathered, examples=examples)
-        chance = now.generator("k-means")
-        home = clustered(clients, rows[:, self.seen(fleet)], weights, self.clusters, chance)
-        empty = np.repeat(state.initial[None], self.clusters, axis=0)
+        chance, count = now.generator("k-means"), min(self.clusters, len(clients))
+        home = clustered(clients, rows[:, self.seen(fleet)], weights, count, chance)
+        empty = np.repeat(state.initial[None], count, axis=0)
         early = centres_of(home, clients, rows, weights, empty)
-        return replace(state, rows=early, early=early, home=home, gathered={}, examples={})
+        return replace(state, rows=early, early=early, home=home, gathered={}, examples={}, asked=())
 
     def stepped(self, state: Centres, updates: Updates, seen: slice) -> tuple[Centres, int]:
         """One step of E and M over who has trained now, and how many changed their centre."""

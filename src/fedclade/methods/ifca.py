@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from fedclade.fleet.protocol import Fleet, Losses
+from fedclade.fleet.protocol import Fleet, Means
 from fedclade.methods.protocol import Fact, Facts, First
-from fedclade.nouns import Assignment, ClientId, Round, Rows, settings
+from fedclade.nouns import Assignment, ClientId, InputError, Round, Rows, settings
 
 WHOLE = 10**9  # a batch of all examples
 
@@ -47,7 +47,7 @@ class IFCA:
     averaging: Literal["models", "gradients"] = "models"
     """The mean of trained models, or one step along the mean of the participants' full gradients."""
     shared: Annotated[int, Field(ge=0)] = 0
-    """So many first layers have the same weights in all clusters, learned from everybody."""
+    """So many first layers have the same weights in all clusters, learned from everybody; never all layers."""
     restarts: Annotated[int, Field(ge=1, le=100)] = 3
     """Starts that are tried side by side. Each costs as much as a run of its own while it lasts."""
     trial: Annotated[int, Field(ge=1)] = 5
@@ -56,6 +56,11 @@ class IFCA:
     """Everybody chooses before models are evaluated, by training loss; otherwise only who takes part in a round."""
 
     def start(self, fleet: Fleet, first: First, now: Round) -> Centres:
+        if self.shared >= (layers := len(fleet.layers())):
+            need = f"at most {layers - 1}: this net has {layers} layers"
+            raise InputError("clusters share everything", where="method.shared", got=str(self.shared), need=need)
+        if now.local.blind:
+            raise InputError("blind clients start from one model", where="local.blind", got="ifca", need="not blind")
         if self.start_from == "fedavg":
             return Centres(first(0)[None], dict.fromkeys(fleet.clients(), (0,)))
         rows = np.stack([first(number) for number in range(self.restarts * self.clusters)])
@@ -63,18 +68,19 @@ class IFCA:
 
     def round(self, state: Centres, fleet: Fleet, now: Round) -> tuple[Centres, Facts]:
         chosen = now.sample(fleet.clients())
-        state, losses = self.chosen(state, chosen, fleet, now)
+        state, heard = self.chosen(state, chosen, fleet, now)
         trial = self.trial + (self.warmup if self.start_from == "fedavg" else 0)
-        if now.number > trial and losses.clients:
+        if now.number > trial and heard:
             state = self.settled(state)
         parts = np.split(state.rows, len(state.rows) // self.width(state))
         trained = [
-            self.trained(rows, {client: state.home[client][start] for client in losses.clients}, fleet, now)
+            self.trained(rows, {client: state.home[client][start] for client in heard}, fleet, now)
             for start, rows in enumerate(parts)
         ]
         after = replace(state, rows=np.concatenate([rows for rows, _ in trained]))
-        sizes = np.bincount([state.home[client][state.best] for client in losses.clients], minlength=1)
-        facts: dict[str, Fact] = {"asked": len(chosen), "heard": len(losses.clients), "loss": trained[state.best][1]}
+        sizes = np.bincount([state.home[client][state.best] for client in heard], minlength=self.width(state))
+        means = trained[state.best][1]
+        facts: dict[str, Fact] = {"asked": len(chosen), "heard": len(means.heard), "loss": means.loss}
         facts |= {"sizes": sizes.tolist(), "starts": len(parts), "best_start": state.best}
         if self.start_from == "fedavg" and now.number == self.warmup:
             after = self.perturbed(after, fleet, now)
@@ -98,25 +104,30 @@ class IFCA:
 
     def chosen(
         self, state: Centres, clients: Sequence[ClientId], fleet: Fleet, now: Round, *, judge: bool = True
-    ) -> tuple[Centres, Losses]:
-        """Each of these clients in the cluster with the lowest loss, for each start; and which start is best by it."""
+    ) -> tuple[Centres, Sequence[ClientId]]:
+        """Each of these clients in the cluster with the lowest loss, for each start; and which start is best by it.
+
+        And who was heard. Where there is one model there is nothing to choose, and nobody is asked.
+        """
+        if len(state.rows) == 1:
+            return state, clients
         losses = fleet.losses(clients, state.rows, now)
         if not losses.clients:
-            return state, losses
+            return state, ()
         table = losses.table.reshape(len(losses.clients), -1, self.width(state))  # (clients, starts, clusters)
         picked = table.argmin(axis=2)
         home = {client: tuple(row.tolist()) for client, row in zip(losses.clients, picked, strict=True)}
         reached = np.average(table.min(axis=2), axis=0, weights=losses.examples)  # of each start
         best = int(reached.argmin()) if judge else state.best
-        return replace(state, home={**state.home, **home}, best=best), losses
+        return replace(state, home={**state.home, **home}, best=best), losses.clients
 
     def settled(self, state: Centres) -> Centres:
         """The best start alone."""
         rows = self.assignment(state).rows
         return Centres(rows, {client: (homes[state.best],) for client, homes in state.home.items()})
 
-    def trained(self, old: Rows, home: dict[ClientId, int], fleet: Fleet, now: Round) -> tuple[Rows, float]:
-        """One start's models after this round, and the training loss."""
+    def trained(self, old: Rows, home: dict[ClientId, int], fleet: Fleet, now: Round) -> tuple[Rows, Means]:
+        """One start's models after this round, and what came back."""
         if self.averaging == "gradients":
             now = replace(now, local=replace(now.local, epochs=1, batch=WHOLE, momentum=0.0))
         means = fleet.train_mean(Assignment(old, home), now)
@@ -127,7 +138,7 @@ class IFCA:
         if share.any():
             cut = self.cut(fleet)
             new[:, :cut] = share @ means.rows[:, :cut].astype(np.float64)
-        return new.astype(np.float32), means.loss
+        return new.astype(np.float32), means
 
     def perturbed(self, state: Centres, fleet: Fleet, now: Round) -> Centres:
         """Copies of the one model, each moved by chance."""

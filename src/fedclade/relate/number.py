@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fedclade.nouns import Groups
+from fedclade.nouns import Groups, InputError
 from fedclade.relate.agreement import adjusted_rand
 from fedclade.relate.cut import MOST, NOISE, average_linkage, best_cut, nested_cuts
 from fedclade.relate.distances import Matrix
@@ -80,6 +80,8 @@ def given_number(distances: Matrix, count: int) -> Groups:
 
 def apart_of(distances: Matrix) -> Apart:
     """The distances as a silhouette reads them; nothing below the usual distance to one's nearest tells anything."""
+    if not np.isfinite(distances.values).all():
+        raise InputError("distances are not numbers", where="relate.number", got="NaN or infinity", need="finite ones")
     squared = distances.values.astype(np.float32) ** 2
     others = np.where(np.eye(len(squared), dtype=bool), np.inf, squared)
     usual = float(np.median(others.min(axis=1))) if len(squared) > 1 else 0.0
@@ -96,7 +98,8 @@ def height_ratio(distances: Matrix) -> int:
     tried = min(TRIED, len(heights)) - 1
     if tried < 1:
         return 1
-    ratios = heights[:tried] / np.maximum(heights[1 : tried + 1], np.finfo(float).tiny)
+    least = max(float(heights[0]) * np.finfo(float).eps, np.finfo(float).tiny)  # a group may have no width at all
+    ratios = heights[:tried] / np.maximum(heights[1 : tried + 1], least)
     return int(ratios.argmax()) + 2 if ratios.max() >= JUMP else 1
 
 

@@ -12,7 +12,7 @@ from fedclade.fleet.simulated import cores
 from fedclade.methods import AnyMethod, method_named
 from fedclade.nouns import InputError
 from fedclade.runs.abreast import abreast
-from fedclade.runs.experiment import EngineSettings, Experiment, lay_over
+from fedclade.runs.experiment import EngineSettings, Experiment, lay_over, rest
 from fedclade.runs.folder import RunFolder, is_run
 from fedclade.runs.loop import Watch
 from fedclade.runs.run import OwnNet, Run, resume, start, unwatched
@@ -23,8 +23,14 @@ KEPT = 2  # federations that are kept while others still need them
 
 
 def planned(experiment: Experiment, methods: Sequence[str], seeds: int, out: Path) -> Plans:
-    """Every method with every seed from the experiment's on. A method may have settings: `ifca:clusters=5,trial=3`."""
-    made = {each: asked_method(each, experiment) for each in dict.fromkeys(methods)}
+    """Every method with every seed from the experiment's on. A method may have settings: `ifca:clusters=5,trial=3`.
+
+    What is the same in other words is run once: its runs would be taken for those of more seeds.
+    """
+    made: dict[str, AnyMethod] = {}
+    for asked in methods:
+        if (method := asked_method(asked, experiment)) not in made.values():
+            made[asked] = method
     return {
         out / f"{folder_name(each)}-seed{seed}": replace(
             experiment, method=method, run=replace(experiment.run, seed=seed)
@@ -35,12 +41,15 @@ def planned(experiment: Experiment, methods: Sequence[str], seeds: int, out: Pat
 
 
 def asked_method(asked: str, experiment: Experiment) -> AnyMethod:
-    """The method of these words; without settings, the one that the experiment names has the experiment's."""
+    """The method of these words; the one that the experiment names has the experiment's settings where none is said."""
     name, colon, settings = asked.partition(":")
+    same = name == experiment.method_name
     if not colon:
-        return experiment.method if name == experiment.method_name else method_named(name)
-    tables: dict[str, object] = {"method": {}}
+        return experiment.method if same else method_named(name)
+    tables: dict[str, object] = {"method": rest(tomllib.loads(experiment.toml())["method"], "name") if same else {}}
     for setting in settings.split(","):
+        if not setting.partition("=")[1]:
+            raise InputError("a method is not usable", where="--method", got=f'"{asked}"', need="name:key=value,...")
         lay_over(tables, f"method.{setting}")
     table = tables["method"]
     assert isinstance(table, dict)
