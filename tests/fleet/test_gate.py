@@ -140,7 +140,8 @@ def test_refuses_points_that_stand_for_nothing(counts: list[int]) -> None:
 @pytest.mark.parametrize("place", [2e9, -3e38])
 def test_refuses_points_whose_squares_would_overflow(place: float) -> None:
     broken = change(points=np.full((2, 6), place, np.float32))(good("a", "sketch"))
-    assert fault(broken, ask("a", "sketch"), 10).startswith(f"points: got {abs(place):g}, need at most 1e+09")
+    need = "at most 1e+09" if place > 0 else "at least -1e+09"
+    assert fault(broken, ask("a", "sketch"), 10).startswith(f"points: got {place:g}, need {need}")
 
 
 MEANS = np.array([[1.0] * 6, [2.0] * 6, [0.0] * 6], np.float32)
