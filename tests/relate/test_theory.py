@@ -49,9 +49,11 @@ def test_theorem_2_is_finite_exactly_below_the_largest_step(mixing: np.ndarray) 
 def test_what_a_bound_is_made_of_must_be_a_number_over_0(wrong: float) -> None:
     with pytest.raises(InputError, match="the smoothness is not usable, equation 29"):
         largest_step(wrong, np.eye(2))
-    for rounds, step, smoothness in ((5, 0.1, wrong), (5, wrong, 1.0), (wrong, 0.1, 1.0)):
+    for step, smoothness in ((0.1, wrong), (wrong, 1.0)):
         with pytest.raises(InputError, match="is not usable, Theorem 2"):
-            optimality_gap(10, 1, rounds, step, smoothness, np.eye(2))  # type: ignore[arg-type]  # what is tested
+            optimality_gap(10, 1, 5, step, smoothness, np.eye(2))
+    with pytest.raises(InputError, match="the number of rounds is not usable, Theorem 2: got 0"):
+        optimality_gap(10, 1, 0, 0.1, 1.0, np.eye(2))
     with pytest.raises(InputError, match="dimensions is not usable, Theorem 1"):
         clustering_error(np.ones((1, 1), np.int64), 0.1, 0)
 
