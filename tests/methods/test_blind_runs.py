@@ -29,9 +29,11 @@ def shared_by_clients(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FEDCLADE_SECRET", CANARY)
 
 
-def trained(federation: Federation, out: Path, blind: bool) -> fc.Run:
+def trained(
+    federation: Federation, out: Path, blind: bool, method: AnyMethod | None = None, net: str = "mlp"
+) -> fc.Run:
     plan: Settings = {**PLAN, "blind": blind}
-    return fc.train(federation, fc.CFL(), net="mlp", out=out, **plan)
+    return fc.train(federation, method or fc.CFL(), net=net, out=out, **plan)
 
 
 def splits(run: fc.Run) -> list[tuple[int, object]]:
@@ -119,17 +121,13 @@ def test_what_needs_to_see_models_is_refused_before_it_starts(
 ) -> None:
     """In the secret order the numbers of a layer are anywhere: these would train something else without a word."""
     with pytest.raises(fc.FedcladeError, match=f"this method cannot be blind, local.blind: .*it must see {seen}"):
-        fc.train(two_groups, method, net="logistic", out=tmp_path / "run", **{**PLAN, "blind": True})
+        trained(two_groups, tmp_path / "run", True, method, "logistic")
     assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize("method", [fc.FedAvg(), fc.Ditto(lam=0.5), fc.FedSEM(), fc.CFL(validation=0.2, trial=2)])
 def test_other_methods_are_the_plain_ones_too(method: AnyMethod, two_groups: Federation, tmp_path: Path) -> None:
-    plan: Settings = {**PLAN, "rounds": 3}
-    plain, blind = (
-        fc.train(two_groups, method, net="logistic", out=tmp_path / str(how), **{**plan, "blind": how})
-        for how in (False, True)
-    )
+    plain, blind = (trained(two_groups, tmp_path / str(how), how, method, "logistic") for how in (False, True))
     assert plain.groups == blind.groups
     for client in two_groups.clients:
         pairs = zip(plain.model_for(client).parameters(), blind.model_for(client).parameters(), strict=True)

@@ -227,6 +227,22 @@ def test_with_half_of_the_clients_it_compares_the_latest_updates() -> None:
     assert everybody(tree).groups() == Groups.from_labels(home)
 
 
+def test_who_waits_walks_down_before_models_are_evaluated() -> None:
+    """A tenth of the clients in a round: those who were not heard at a split do not wait until they are drawn."""
+    fleet, home = grouped(4, groups=2, each=10)
+    method = fc.CFL(fresh=20)
+    tree = begun(method, fleet)
+    for number in range(1, 60):
+        before = tree
+        tree, facts = method.round(tree, fleet, at(number, 0.1))
+        if facts["splits"]:
+            break
+    assert tree.waiting(tuple(home))
+    judged, _ = method.round(before, fleet, replace(at(number, 0.1), judged=True))
+    assert not judged.waiting(tuple(home))
+    check_nobody_is_lost(judged, fleet)
+
+
 def test_updates_are_kept_only_where_they_are_needed() -> None:
     fleet, _ = grouped(5, groups=2, each=8)
     tree = rounds(fc.CFL(cached=3), fleet, 20)

@@ -79,8 +79,10 @@ class CFL:
         if self.validation:
             tree, undone = judged(tree, self.trial, fleet, now)
             facts["undone"] = list(undone)
-            if now.number % self.trial == 0:
-                facts["best"] = dict(best_of_paths(tree, fleet, now))
+        if now.judged and now.participation < 1:
+            tree = self.walked(tree, fleet.clients(), fleet, now)
+        if self.validation and now.number % self.trial == 0:
+            facts["best"] = dict(best_of_paths(tree, fleet, now))
         return tree, facts
 
     def assignment(self, state: Tree) -> Assignment:
