@@ -9,7 +9,7 @@ import numpy as np
 
 from fedclade.data import Federation
 from fedclade.data.recipe import SITES
-from fedclade.methods import name_of
+from fedclade.methods import Careful, name_of
 from fedclade.nets import Module, Net, net_for
 from fedclade.nets.blind import Blind, secret
 from fedclade.nets.ensemble import Ensemble
@@ -106,6 +106,8 @@ def start(
     net = the_net(experiment, place, own_net)
     place.check(net)  # before there is a folder
     state_class(experiment.method)
+    if isinstance(experiment.method, Careful):
+        experiment.method.check_settings(net.layers, experiment.local)
     path = out or Path("runs") / new_name(experiment.method_name, experiment.source)
     known = {
         **environment(),
