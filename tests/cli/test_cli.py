@@ -80,7 +80,7 @@ def test_compare_prints_a_table_writes_a_report_and_goes_on(capsys: pytest.Captu
     assert code == 0
     assert re.search(r"fedavg +\d+\.\d % ± ", out)
     assert "Report: both/report.html" in out
-    assert "local, seed 1: round 3/3" in err
+    assert "local-seed1: round 3/3" in err
     before = {path: path.stat().st_mtime_ns for path in Path("both").glob("*/result.json")}
     assert len(before) == 4
     again = parsed(f"{command} --json", capsys)
@@ -304,7 +304,10 @@ def way(run: Path, target: float) -> tuple[int, int] | None:
 
 
 def test_compare_takes_settings_of_a_method(capsys: pytest.CaptureFixture[str]) -> None:
-    found = parsed("compare experiment.toml -m fedsem:clusters=1 -m fedsem:clusters=2 --out both --json", capsys)
+    command = "compare experiment.toml -m fedsem:clusters=1 -m fedsem:clusters=2 --out both"
+    _, _, err = call(command, capsys)
+    assert all(f"fedsem-clusters={count}-seed0: round 3/3" in err for count in (1, 2))  # one knows which is which
+    found = parsed(f"{command} --json", capsys)
     assert isinstance(found["methods"], list)
     assert [line["method"] for line in found["methods"]] == ["fedsem, clusters 1", "fedsem, clusters 2"]
     assert Path("both/fedsem-clusters=2-seed0/result.json").exists()

@@ -1,7 +1,7 @@
 """FedSEM: its E and M steps by hand, who is part of the clustering, and who comes late."""
 
-from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -147,7 +147,10 @@ def test_more_centres_than_clients_are_as_many_as_clients(two_groups: Federation
             np.testing.assert_allclose(method.assignment(after).row_of(client), row, atol=1e-6)
 
 
-def test_a_blind_model_has_no_last_layer(two_groups: Federation) -> None:
-    hidden = replace(now(0), local=replace(now(0).local, blind=True))
-    with fleet_of(two_groups) as (fleet, _, first), pytest.raises(InputError, match="last layer of a blind model"):
-        fc.FedSEM(distance="last").start(fleet, first, hidden)
+def test_a_blind_model_has_no_last_layer(
+    two_groups: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FEDCLADE_SECRET", "what clients share")
+    with pytest.raises(InputError, match="last layer of a blind model"):
+        fc.train(two_groups, fc.FedSEM(distance="last"), out=tmp_path / "run", rounds=1, blind=True)
+    assert not (tmp_path / "run").exists()

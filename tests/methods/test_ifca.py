@@ -1,6 +1,6 @@
 """IFCA: a round against the paper's lines written out, what is sent, and which start goes on."""
 
-from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -181,16 +181,19 @@ def test_empty_clusters_have_a_size_too(two_groups: Federation) -> None:
     assert sum(int(size) for size in sizes if isinstance(size, int)) == 6
 
 
-def test_clusters_that_would_share_every_layer_are_refused(two_groups: Federation) -> None:
+def test_clusters_that_would_share_every_layer_are_refused(two_groups: Federation, tmp_path: Path) -> None:
     """They would be one model, at the price of K."""
-    with fleet_of(two_groups, "mlp") as (fleet, _, first):
-        with pytest.raises(InputError, match=r"method\.shared: got 2, need at most 1: this net has 2 layers"):
-            fc.IFCA(shared=2).start(fleet, first, now(0))
-        fc.IFCA(shared=1).start(fleet, first, now(0))
+    with pytest.raises(InputError, match=r"method\.shared: got 2, need at most 1: this net has 2 layers"):
+        fc.train(two_groups, fc.IFCA(shared=2), net="mlp", rounds=1, out=tmp_path / "all")
+    assert not (tmp_path / "all").exists()
+    fc.train(two_groups, fc.IFCA(shared=1), net="mlp", rounds=1, out=tmp_path / "some")
 
 
-def test_blind_models_cannot_be_perturbed_or_shared_by_layers(two_groups: Federation) -> None:
+def test_blind_models_cannot_be_perturbed_or_shared_by_layers(
+    two_groups: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The server sees how far they have moved, in an order that it does not know."""
-    hidden = replace(now(0), local=replace(LOCAL, blind=True))
-    with fleet_of(two_groups) as (fleet, _, first), pytest.raises(InputError, match="blind clients start from one"):
-        fc.IFCA(start_from="fedavg").start(fleet, first, hidden)
+    monkeypatch.setenv("FEDCLADE_SECRET", "what clients share")
+    with pytest.raises(InputError, match="blind clients start from one"):
+        fc.train(two_groups, fc.IFCA(start_from="fedavg"), rounds=1, blind=True, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()

@@ -8,7 +8,9 @@ import pytest
 
 import fedclade as fc
 from conformance.playing import played
+from fedclade.api import Settings
 from fedclade.data import Federation
+from fedclade.methods import AnyMethod
 from fedclade.nouns import InputError
 from local.plain import plain_sgd
 from methods.fleets import fleet_of, now
@@ -80,21 +82,23 @@ def test_personal_models_beat_one_for_all_where_groups_disagree(
 
 @pytest.mark.parametrize("momentum", [0.0, 0.5])
 @pytest.mark.parametrize("setting", ["lam", "mu"])
-def test_a_pull_that_would_drive_models_apart_is_refused(setting: str, momentum: float, two_groups: Federation) -> None:
+def test_a_pull_that_would_drive_models_apart_is_refused(
+    setting: str, momentum: float, two_groups: Federation, tmp_path: Path
+) -> None:
     """lr = 0.1: what is left of a way is multiplied by 1 - 0.1 pull, which is -1 at 20; with momentum 0.5 at 30."""
     limit = 20 * (1 + momentum)
-    moment = replace(now(0), local=replace(now(0).local, momentum=momentum))
     for share in (0.99, 1.01):  # steps along the pull alone
         way, velocity = 1.0, 0.0
         for _ in range(2000):
             velocity = momentum * velocity + share * limit * way
             way -= 0.1 * velocity
         assert (abs(way) < 1) == (share < 1)
-    with fleet_of(two_groups) as (fleet, _, first):
-        for share in (0.99, 1.0):
-            method = fc.Ditto(lam=share * limit) if setting == "lam" else fc.FedProx(mu=share * limit)
-            if share < 1:
-                method.start(fleet, first, moment)
-                continue
-            with pytest.raises(InputError, match=rf"method\.{setting}: got {limit:g} with local\.lr 0\.1"):
-                method.start(fleet, first, moment)
+    plan: Settings = {"rounds": 1, "lr": 0.1, "momentum": momentum, "workers": 0}
+
+    def pulling(hard: float) -> AnyMethod:
+        return fc.Ditto(lam=hard) if setting == "lam" else fc.FedProx(mu=hard)
+
+    fc.train(two_groups, pulling(0.9 * limit), net="logistic", out=tmp_path / "below", **plan)
+    with pytest.raises(InputError, match=rf"method\.{setting}: got {limit:g} with local\.lr 0\.1"):
+        fc.train(two_groups, pulling(limit), net="logistic", out=tmp_path / "at", **plan)
+    assert not (tmp_path / "at").exists()

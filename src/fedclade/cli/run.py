@@ -146,7 +146,7 @@ def together(
         done = comparing.compare(
             plans,
             jobs=jobs or comparing.best_jobs(experiment, len(plans)),
-            watch=lambda plan: watch(f"{plan.method_name}, seed {plan.run.seed}"),
+            watch=lambda path: watch(path.name),
         )
     folders = [each.folder for each in done]
     lines = compared(folders, target)

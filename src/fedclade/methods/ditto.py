@@ -5,6 +5,7 @@ lam/2 |v - w|^2, where w is the common model that it was sent. With lam = 0 ever
 nearer own models stay to FedAvg's. A lam of 2 / lr and more drives them away instead, and is refused.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -14,7 +15,7 @@ from pydantic import Field
 from fedclade.fleet.protocol import Fleet
 from fedclade.methods.protocol import Facts, First
 from fedclade.methods.pull import check_pull
-from fedclade.nouns import Assignment, ClientId, Round, Row, settings
+from fedclade.nouns import Assignment, ClientId, LocalTraining, Round, Row, settings
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +33,10 @@ class Ditto:
     lam: Annotated[float, Field(ge=0)] = 0.1
     """The paper's lambda: how hard own models are pulled to the common one; under 2 / local.lr."""
 
+    def check_settings(self, layers: Sequence[int], local: LocalTraining) -> None:
+        check_pull(self.lam, local, "method.lam")
+
     def start(self, fleet: Fleet, first: First, now: Round) -> Pairs:
-        check_pull(self.lam, now, "method.lam")
         return Pairs(first(0), Assignment.of_one(first(0), fleet.clients()))
 
     def round(self, state: Pairs, fleet: Fleet, now: Round) -> tuple[Pairs, Facts]:

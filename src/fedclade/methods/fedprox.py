@@ -4,6 +4,7 @@ A client minimises its own loss plus mu/2 |w - w_t|^2, where w_t is the model th
 FedAvg.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated
 
@@ -14,7 +15,7 @@ from fedclade.methods.fedavg import FedAvg, OneModel
 from fedclade.methods.mixing import Absent
 from fedclade.methods.protocol import Facts, First
 from fedclade.methods.pull import check_pull
-from fedclade.nouns import Assignment, ClientId, Round, settings
+from fedclade.nouns import Assignment, ClientId, LocalTraining, Round, settings
 
 
 @settings
@@ -26,8 +27,10 @@ class FedProx:
     absent: Absent = "participants"
     """As in FedAvg."""
 
+    def check_settings(self, layers: Sequence[int], local: LocalTraining) -> None:
+        check_pull(self.mu, local, "method.mu")
+
     def start(self, fleet: Fleet, first: First, now: Round) -> OneModel:
-        check_pull(self.mu, now, "method.mu")
         return FedAvg(absent=self.absent).start(fleet, first, now)
 
     def round(self, state: OneModel, fleet: Fleet, now: Round) -> tuple[OneModel, Facts]:

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from fedclade.fleet.protocol import Fleet, Means
 from fedclade.methods.protocol import Fact, Facts, First
-from fedclade.nouns import Assignment, ClientId, InputError, Round, Rows, settings
+from fedclade.nouns import Assignment, ClientId, InputError, LocalTraining, Round, Rows, settings
 
 WHOLE = 10**9  # a batch of all examples
 
@@ -55,12 +55,14 @@ class IFCA:
     all_choose: bool = True
     """Everybody chooses before models are evaluated, by training loss; otherwise only who takes part in a round."""
 
-    def start(self, fleet: Fleet, first: First, now: Round) -> Centres:
-        if self.shared >= (layers := len(fleet.layers())):
-            need = f"at most {layers - 1}: this net has {layers} layers"
+    def check_settings(self, layers: Sequence[int], local: LocalTraining) -> None:
+        if self.shared >= len(layers):
+            need = f"at most {len(layers) - 1}: this net has {len(layers)} layers"
             raise InputError("clusters share everything", where="method.shared", got=str(self.shared), need=need)
-        if now.local.blind:
+        if local.blind:
             raise InputError("blind clients start from one model", where="local.blind", got="ifca", need="not blind")
+
+    def start(self, fleet: Fleet, first: First, now: Round) -> Centres:
         if self.start_from == "fedavg":
             return Centres(first(0)[None], dict.fromkeys(fleet.clients(), (0,)))
         rows = np.stack([first(number) for number in range(self.restarts * self.clusters)])

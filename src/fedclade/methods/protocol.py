@@ -29,11 +29,11 @@ dicts and dataclasses of them). Saving the state is saving the run. A whole meth
             return replace(state, clients=state.clients + newcomers)
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol, TypeAlias, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from fedclade.fleet.protocol import Fleet
-from fedclade.nouns import Assignment, ClientId, Round, Row
+from fedclade.nouns import Assignment, ClientId, LocalTraining, Round, Row
 from fedclade.relate.distances import Matrix
 
 State = TypeVar("State")
@@ -67,6 +67,15 @@ class Method(Protocol[State]):
 
     def place(self, state: State, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> State:
         """The state with these clients in it as well."""
+        ...
+
+
+@runtime_checkable
+class Careful(Protocol):
+    """A method whose settings do not go with every net, or with every local training."""
+
+    def check_settings(self, layers: Sequence[int], local: LocalTraining) -> None:
+        """An error, before there is a run, if they do not go with a net of such layers and this training."""
         ...
 
 

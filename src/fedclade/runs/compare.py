@@ -67,7 +67,7 @@ def compare(
     federation: Federation | None = None,
     own_net: OwnNet | None = None,
     jobs: int = 1,
-    watch: Callable[[Experiment], Watch] = lambda _: unwatched,
+    watch: Callable[[Path], Watch] = lambda _: unwatched,
 ) -> tuple[Run, ...]:
     """Run them all, so many at a time. Finished runs are kept, stopped ones are resumed."""
     for path, plan in plans.items():  # before any work: is what is there already what is asked for?
@@ -84,11 +84,11 @@ def compare(
         abreast(
             [partial(prepared, path, alone(plan), held, own_net) for path, plan in left.items()],
             jobs,
-            lambda number: watch(list(left.values())[number]),
+            lambda number: watch(list(left)[number]),
         )
         left = {}
     return tuple(
-        prepared(path, plan, held, own_net)(watch(plan) if path in left else unwatched) for path, plan in plans.items()
+        prepared(path, plan, held, own_net)(watch(path) if path in left else unwatched) for path, plan in plans.items()
     )
 
 

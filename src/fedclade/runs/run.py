@@ -9,7 +9,7 @@ import numpy as np
 
 from fedclade.data import Federation
 from fedclade.data.recipe import SITES
-from fedclade.methods import name_of
+from fedclade.methods import Careful, name_of
 from fedclade.nets import Module, Net, net_for
 from fedclade.nets.blind import Blind, secret
 from fedclade.nets.ensemble import Ensemble
@@ -129,6 +129,8 @@ def start(
         experiment.method.check_encoder(lambda name: opened(name, place.shape))
     check_blind(experiment)
     state_class(experiment.method)
+    if isinstance(experiment.method, Careful):
+        experiment.method.check_settings(net.layers, experiment.local)
     path = out or Path("runs") / new_name(experiment.method_name, experiment.source)
     known = {
         **environment(),
