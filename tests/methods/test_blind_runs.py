@@ -9,7 +9,6 @@ import pytest
 import torch
 
 import fedclade as fc
-from conformance.loopback import loopback
 from fedclade.api import Settings, planned
 from fedclade.data import Federation
 from fedclade.fleet.protocol import Reply
@@ -156,6 +155,9 @@ def test_a_blind_run_resumes_byte_for_byte(two_groups: Federation, tmp_path: Pat
 
 def test_flower_carries_blind_models_and_validation_shares(two_groups: Federation) -> None:
     """What comes back over a loopback is to the bit what the simulated fleet's clients send."""
+    pytest.importorskip("flwr", reason="Flower is an extra: pip install 'fedclade[flower]'")
+    from conformance.loopback import loopback
+
     net = net_for("logistic", two_groups.shape, two_groups.classes)
     now = Round(1, 0, 1.0, LocalTraining(lr=0.4, blind=True), validation=0.25)
     sent = Assignment.of_one(np.zeros(net.size, np.float32), two_groups.clients)

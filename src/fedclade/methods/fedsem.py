@@ -9,7 +9,6 @@ When not all clients take part, some train for the first time when centres have 
 that all others once trained, and are compared with the first centres.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
@@ -19,7 +18,7 @@ from pydantic import Field
 
 from fedclade.fleet.protocol import Fleet, Updates
 from fedclade.methods.protocol import Facts, First
-from fedclade.nouns import Assignment, ClientId, InputError, LocalTraining, Round, Row, Rows, settings
+from fedclade.nouns import Assignment, ClientId, Round, Row, Rows, settings
 from fedclade.relate.kmeans import centres_of, clustered, nearest
 
 FIRST = 4  # first models for each cluster, or all there are: with fewer, k-means would miss groups
@@ -56,10 +55,6 @@ class FedSEM:
     """Between all parameters, or between those of the last layer."""
     all_join: bool = True
     """Who has never trained does so once before models are evaluated, to be placed; otherwise it waits for its turn."""
-
-    def check_settings(self, layers: Sequence[int], local: LocalTraining) -> None:
-        if self.distance == "last" and local.blind:
-            raise InputError("nobody knows the last layer of a blind model", where="method.distance", need='"all"')
 
     def start(self, fleet: Fleet, first: First, now: Round) -> Centres:
         row = first(0)

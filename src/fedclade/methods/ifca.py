@@ -59,8 +59,6 @@ class IFCA:
         if self.shared >= len(layers):
             need = f"at most {len(layers) - 1}: this net has {len(layers)} layers"
             raise InputError("clusters share everything", where="method.shared", got=str(self.shared), need=need)
-        if local.blind:
-            raise InputError("blind clients start from one model", where="local.blind", got="ifca", need="not blind")
 
     def start(self, fleet: Fleet, first: First, now: Round) -> Centres:
         if self.start_from == "fedavg":
