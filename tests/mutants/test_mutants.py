@@ -89,8 +89,8 @@ MUTANTS = {
         (
             (
                 "fleet/server.py",
-                'np.multiply(reply.arrays["row"], reply.examples, out=weighted, dtype=np.float64)',
-                'np.multiply(reply.arrays["row"], 1, out=weighted, dtype=np.float64)',
+                'add_weighted(sums[home], np.asarray(reply.arrays["row"], np.float32), reply.examples)',
+                'add_weighted(sums[home], np.asarray(reply.arrays["row"], np.float32), 1)',
             ),
             ("fleet/server.py", "examples[home] += reply.examples", "examples[home] += 1"),
         ),
