@@ -266,7 +266,8 @@ def copy_with(changes: tuple[tuple[str, str, str], ...], to: Path) -> Path:
 
 
 def outcome(source: Path, tests: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
+    # Without explanations: where CI is set pytest compares whole arrays of 50,000 numbers in words, for minutes.
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "--assert=plain", "-p", "no:cacheprovider", *tests]
     environment = {**os.environ, "PYTHONPATH": str(source), "PYTEST_ADDOPTS": "", "PYTEST_XDIST_WORKER": ""}
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=280, check=False)
 
