@@ -19,6 +19,7 @@ from sklearn.metrics import adjusted_rand_score
 import fedclade as fc
 from fedclade.api import Settings
 from fedclade.data import ClientData, Part, Pool
+from fedclade.fleet.protocol import Sketching
 from fedclade.fleet.simulated import SimulatedFleet
 from fedclade.methods import AnyMethod
 from fedclade.methods.pca import ENCODER
@@ -65,7 +66,7 @@ def sketched(federation: fc.Federation, seed: int) -> dict[str, float]:
         now = Round(0, seed)
         sums = fleet.scatter(fleet.clients(), ENCODER, now)
         basis, _ = principal(sums.examples, sums.total, sums.products, 128)
-        points = fleet.sketch(fleet.clients(), ENCODER, 5, now, basis=basis).points
+        points = fleet.sketch(fleet.clients(), Sketching(ENCODER, 5, basis=basis), now).points
     found = number_of_groups(mean_of_nearest(points), now.generator("number of groups"))
     right = federation.truth is None or found.groups == federation.truth
     return {

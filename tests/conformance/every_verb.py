@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fedclade.fleet.protocol import Fleet
+from fedclade.fleet.protocol import Fleet, Sketching
 from fedclade.methods import Facts, First
 from fedclade.nouns import Assignment, ClientId, Round, Row, Rows, settings
 
@@ -33,13 +33,13 @@ class EveryVerb:
         described = fleet.moments(fleet.clients(), "public", 1, 0.5, now)
         one = fleet.clients()[:1]
         tuned = fleet.train_mean(Assignment.of_one(fleet.weights("fashion-mnist"), one), now, "fashion-mnist").rows[0]
-        encoded = fleet.sketch(one, "fashion-mnist", 1, now, tuned)
+        encoded = fleet.sketch(one, Sketching("fashion-mnist", 1, tuned), now)
         sums = fleet.scatter(fleet.clients(), "pixels", now)
         basis = np.stack([sums.total / sums.examples, *sums.products[:4] / sums.examples]).astype(np.float32)
         sketches = [
-            fleet.sketch(fleet.clients(), "pixels", 3, now),
-            fleet.sketch(fleet.clients(), "pixels", 3, now, basis=basis),
-            fleet.sketch(fleet.clients(), "pixels", 3, now, own=2),
+            fleet.sketch(fleet.clients(), Sketching("pixels", 3), now),
+            fleet.sketch(fleet.clients(), Sketching("pixels", 3, basis=basis), now),
+            fleet.sketch(fleet.clients(), Sketching("pixels", 3, own=2), now),
         ]
         sketched = np.concatenate(
             [np.concatenate(list(dict(sorted(found.points.items())).values())).mean(axis=0) for found in sketches]

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from fedclade.data import Federation
+from fedclade.fleet.protocol import Sketching
 from fedclade.fleet.simulated import SimulatedFleet
 from fedclade.nets import Net, net_for
 from fedclade.nouns import Assignment, InputError, Round
@@ -68,7 +69,7 @@ def test_losses_and_scores_by_hand(two_groups: Federation, net: Net) -> None:
 
 def test_sketches_stand_for_all_examples(two_groups: Federation, net: Net) -> None:
     with SimulatedFleet(two_groups, net, workers=1) as fleet:
-        found = fleet.sketch(("client-00", "client-02"), "pixels", 4, NOW)
+        found = fleet.sketch(("client-00", "client-02"), Sketching("pixels", 4), NOW)
     assert set(found.points) == {"client-00", "client-02"}
     for client, points in found.points.items():
         assert points.shape == (4, 64)

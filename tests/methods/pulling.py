@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from fedclade.fleet.protocol import Described, Flags, Losses, Means, Scatter, Scores, Sketches, Updates
+from fedclade.fleet.protocol import Described, Flags, Losses, Means, Scatter, Scores, Sketches, Sketching, Updates
 from fedclade.nouns import Assignment, ClientId, Round, Row, Rows
 
 STEP = 0.5  # of the way
@@ -66,17 +66,7 @@ class Pulling:
     def weights(self, encoder: str) -> Row:
         raise NotImplementedError
 
-    def sketch(
-        self,
-        clients: Sequence[ClientId],
-        encoder: str,
-        points: int,
-        now: Round,
-        weights: Row | None = None,
-        epochs: int = 0,
-        basis: Rows | None = None,
-        own: int = 0,
-    ) -> Sketches:
+    def sketch(self, clients: Sequence[ClientId], how: Sketching, now: Round) -> Sketches:
         raise NotImplementedError
 
     def scatter(self, clients: Sequence[ClientId], encoder: str, now: Round) -> Scatter:

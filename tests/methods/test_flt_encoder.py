@@ -8,7 +8,7 @@ import pytest
 
 import fedclade as fc
 from conformance.playing import Stop, played
-from fedclade.fleet.protocol import Means
+from fedclade.fleet.protocol import Means, Sketching
 from fedclade.methods.presets import SAYS
 from fedclade.nouns import Assignment, Round
 from fedclade.runs.folder import RunFolder
@@ -50,7 +50,8 @@ def test_the_same_data_have_the_same_points_in_every_round() -> None:
     with fleet_of(federation) as (fleet, _, _):
         for epochs in (0, 1):
             early, late = (
-                fleet.sketch(fleet.clients(), "fashion-mnist", 3, now(number), epochs=epochs) for number in (0, 7)
+                fleet.sketch(fleet.clients(), Sketching("fashion-mnist", 3, epochs=epochs), now(number))
+                for number in (0, 7)
             )
             for client in fleet.clients():
                 assert early.points[client].tolist() == late.points[client].tolist()

@@ -197,8 +197,8 @@ MUTANTS = {
         (
             (
                 "methods/pca.py",
-                'if self.basis == "own":\n            return fleet',
-                "if True:\n            return fleet",
+                'if self.basis == "own":\n            how',
+                "if True:\n            how",
             ),
         ),
         ("tests/methods/test_pca.py",),

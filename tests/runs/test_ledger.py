@@ -7,7 +7,7 @@ import pytest
 
 from conformance.playing import losing
 from fedclade.data import Federation
-from fedclade.fleet.protocol import Reply
+from fedclade.fleet.protocol import Reply, Sketching
 from fedclade.fleet.simulated import SimulatedFleet
 from fedclade.nets import net_for
 from fedclade.nouns import Assignment, Round
@@ -27,12 +27,12 @@ def test_every_verb_by_hand(alike: Federation) -> None:
         counted.train(Assignment.of_one(first, some), NOW)
         counted.train_mean(Assignment.of_one(first, some), NOW)
         counted.losses(some, np.stack([first] * 5), NOW)
-        counted.sketch(some, "pixels", 4, NOW)
+        counted.sketch(some, Sketching("pixels", 4), NOW)
         whole = counted.weights("fashion-mnist")
-        counted.sketch(some, "fashion-mnist", 2, NOW)
-        counted.sketch(some, "fashion-mnist", 2, NOW, whole, 1)
+        counted.sketch(some, Sketching("fashion-mnist", 2), NOW)
+        counted.sketch(some, Sketching("fashion-mnist", 2, whole, 1), NOW)
         counted.train_mean(Assignment.of_one(whole, some), NOW, "fashion-mnist")
-        counted.sketch(some, "pixels", 4, NOW, basis=np.eye(3, 64, dtype=np.float32))
+        counted.sketch(some, Sketching("pixels", 4, basis=np.eye(3, 64, dtype=np.float32)), NOW)
         counted.scatter(some, "pixels", NOW)
         counted.train(Assignment.of_one(first, some), NOW, towards=first)
         counted.moments(some, "public", 1, 0.0, NOW)

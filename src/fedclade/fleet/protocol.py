@@ -143,6 +143,24 @@ class Scores:
 
 
 @dataclass(frozen=True, eq=False)
+class Sketching:
+    """How examples become points: by an encoder, which may have weights; or from there by a basis."""
+
+    encoder: str
+    """Its name or its file."""
+    points: int
+    """How many are wanted at the most."""
+    weights: Row | None = None
+    """What clients are sent; None: the encoder's own."""
+    epochs: int = 0
+    """So many of fine-tuning first, at every client."""
+    basis: Rows | None = None
+    """A middle, then components, (1 + components, numbers of an encoded example): points are places in it."""
+    own: int = 0
+    """The same in so many principal components of each client's own."""
+
+
+@dataclass(frozen=True, eq=False)
 class Sketches:
     """`sketch`: a few points that stand for each client's data."""
 
@@ -234,23 +252,8 @@ class Fleet(Protocol):
         """The sums of all clients' encoded examples and of their outer products."""
         ...
 
-    def sketch(
-        self,
-        clients: Sequence[ClientId],
-        encoder: str,
-        points: int,
-        now: Round,
-        weights: Row | None = None,
-        epochs: int = 0,
-        basis: Rows | None = None,
-        own: int = 0,
-    ) -> Sketches:
-        """Each client encodes its training data and reduces them to at most so many points.
-
-        It is sent the weights (those of the encoder, if no others are given), and fine-tunes them first if asked to.
-        Or points are places in this basis (a middle, then components), or in so many principal components of the
-        client's own.
-        """
+    def sketch(self, clients: Sequence[ClientId], how: Sketching, now: Round) -> Sketches:
+        """Each client encodes its training data and reduces them to at most so many points."""
         ...
 
     def moments(self, clients: Sequence[ClientId], encoder: str, fewest: int, noise: float, now: Round) -> Described:

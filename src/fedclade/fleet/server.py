@@ -23,6 +23,7 @@ from fedclade.fleet.protocol import (
     Scatter,
     Scores,
     Sketches,
+    Sketching,
     Updates,
     Verb,
 )
@@ -127,31 +128,11 @@ def evaluate(post: Post, models: Assignment, now: Round) -> Scores:
     )
 
 
-def sketch(
-    post: Post,
-    clients: Sequence[ClientId],
-    encoder: str,
-    points: int,
-    now: Round,
-    weights: Row | None = None,
-    epochs: int = 0,
-    basis: Rows | None = None,
-    own: int = 0,
-) -> Sketches:
-    """A few points of each client's encoded data. Only who fine-tunes is sent what does not encode."""
-    found = tunable(post.opened(encoder), encoder) if epochs else post.opened(encoder)
-    sent = found.weights if weights is None else weights
-    rows = (sent if epochs else sent[: found.part])[None] if len(sent) else NOTHING
-    width = found.width
-    if basis is not None or own:
-        unweighed(found, encoder)
-    if basis is not None:
-        if basis.ndim != 2 or basis.shape[1] != width or len(basis) < 2:
-            raise InputError(
-                "a basis does not fit", where="fleet.sketch", got=str(basis.shape), need=f"(1 + components, {width})"
-            )
-        rows, width = basis, len(basis) - 1
-    told = {"encoder": found.kind, "points": points, "features": own or width, "epochs": epochs, "own": own}
+def sketch(post: Post, clients: Sequence[ClientId], how: Sketching, now: Round) -> Sketches:
+    """A few points of each client's encoded data."""
+    found = post.opened(how.encoder)
+    rows, width = sent_for(found, how)
+    told = {"encoder": found.kind, "points": how.points, "features": width, "epochs": how.epochs, "own": how.own}
     gate, replies = replies_to(post, "sketch", ((client, rows) for client in clients), now, told)
     heard = list(replies)
     return Sketches(
@@ -161,6 +142,23 @@ def sketch(
         sent=rows.size,
         refused=gate.refused,
     )
+
+
+def sent_for(found: Encoding, how: Sketching) -> tuple[Rows, int]:
+    """What clients are sent along, and how many numbers a point has. Only who fine-tunes gets what does not encode."""
+    if how.basis is not None or how.own:
+        unweighed(found, how.encoder)
+    if how.basis is not None:
+        form = how.basis.shape
+        if len(form) != 2 or form[1] != found.width or form[0] < 2:
+            need = f"(1 + components, {found.width})"
+            raise InputError("a basis does not fit", where="fleet.sketch", got=str(form), need=need)
+        return how.basis, form[0] - 1
+    if how.epochs:
+        tunable(found, how.encoder)
+    weights = found.weights if how.weights is None else how.weights
+    sent = weights if how.epochs else weights[: found.part]
+    return sent[None] if len(sent) else NOTHING, how.own or found.width
 
 
 def scatter(post: Post, clients: Sequence[ClientId], encoder: str, now: Round) -> Scatter:

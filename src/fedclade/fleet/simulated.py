@@ -19,6 +19,7 @@ from fedclade.fleet.protocol import (
     Scatter,
     Scores,
     Sketches,
+    Sketching,
     Updates,
 )
 from fedclade.fleet.workers import Workers
@@ -138,18 +139,8 @@ class SimulatedFleet:
     def scatter(self, clients: Sequence[ClientId], encoder: str, now: Round) -> Scatter:
         return server.scatter(self._post, clients, encoder, now)
 
-    def sketch(
-        self,
-        clients: Sequence[ClientId],
-        encoder: str,
-        points: int,
-        now: Round,
-        weights: Row | None = None,
-        epochs: int = 0,
-        basis: Rows | None = None,
-        own: int = 0,
-    ) -> Sketches:
-        return server.sketch(self._post, clients, encoder, points, now, weights, epochs, basis, own)
+    def sketch(self, clients: Sequence[ClientId], how: Sketching, now: Round) -> Sketches:
+        return server.sketch(self._post, clients, how, now)
 
     def moments(self, clients: Sequence[ClientId], encoder: str, fewest: int, noise: float, now: Round) -> Described:
         return server.moments(self._post, clients, encoder, fewest, noise, now)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from fedclade.fleet.protocol import Fleet
+from fedclade.fleet.protocol import Fleet, Sketching
 from fedclade.methods.protocol import Fact, Facts, First
 from fedclade.nouns import Assignment, ClientId, Round, Row, Rows, settings
 from fedclade.relate.components import principal
@@ -122,10 +122,10 @@ class PCA:
         width = self.components if not len(state.basis) else len(state.basis) - 1
         known = {client: own.reshape(-1, width) for client, own in state.points.items()}
         home = dict(state.home)
-        for client, own in new.items():
-            apart = DISTANCES[self.distance]({client: own, **known}).values[0, 1:]
-            labels = np.array([state.home[other] for other in known])
-            home[client] = int(np.argmin(np.bincount(labels, apart) / np.maximum(np.bincount(labels), 1)))
+        apart = DISTANCES[self.distance]({**known, **new}).values[len(known) :, : len(known)]
+        labels = np.array([state.home[other] for other in known])
+        for client, row in zip(new, apart, strict=True):
+            home[client] = int(np.argmin(np.bincount(labels, row) / np.maximum(np.bincount(labels), 1)))
         flat = {client: own.reshape(-1) for client, own in new.items()}
         return replace(state, home=home, points={**state.points, **flat})
 
@@ -134,5 +134,7 @@ class PCA:
     ) -> Mapping[ClientId, NDArray[np.float32]]:
         """The points of those who answer."""
         if self.basis == "own":
-            return fleet.sketch(clients, ENCODER, self.points, now, own=self.components).points
-        return fleet.sketch(clients, ENCODER, self.points, now, basis=basis).points
+            how = Sketching(ENCODER, self.points, own=self.components)
+        else:
+            how = Sketching(ENCODER, self.points, basis=basis)
+        return fleet.sketch(clients, how, now).points

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from fedclade.fleet.protocol import Fleet
+from fedclade.fleet.protocol import Fleet, Sketching
 from fedclade.methods.taskonomy import NO_WEIGHTS
 from fedclade.nouns import Assignment, ClientId, Encoding, Moments, Points, Round, Row
 from fedclade.nouns.points import filled, tunable
@@ -94,7 +94,7 @@ class Encoded:
 
     def looks(self, fleet: Fleet, clients: Sequence[ClientId], now: Round, weights: Row) -> Looks:
         epochs = self.epochs if self.tuning == "clients" else 0
-        sketches = fleet.sketch(clients, self.encoder, self.points, now, weights, epochs)
+        sketches = fleet.sketch(clients, Sketching(self.encoder, self.points, weights, epochs), now)
         return Looks(filled(sketches.points, sketches.counts), sketches.tokens)
 
     def found(self, told: Told) -> Found:

@@ -7,7 +7,19 @@ the engine's own and not counted. Bytes down are those sent out, answered or not
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fedclade.fleet.protocol import Described, Flags, Fleet, Losses, Means, Refusal, Scatter, Scores, Sketches, Updates
+from fedclade.fleet.protocol import (
+    Described,
+    Flags,
+    Fleet,
+    Losses,
+    Means,
+    Refusal,
+    Scatter,
+    Scores,
+    Sketches,
+    Sketching,
+    Updates,
+)
 from fedclade.nouns import Assignment, ClientId, Round, Row, Rows
 
 NUMBER = 8  # bytes of a count or a loss
@@ -89,18 +101,8 @@ class Counted:
     def weights(self, encoder: str) -> Row:
         return self._fleet.weights(encoder)
 
-    def sketch(
-        self,
-        clients: Sequence[ClientId],
-        encoder: str,
-        points: int,
-        now: Round,
-        weights: Row | None = None,
-        epochs: int = 0,
-        basis: Rows | None = None,
-        own: int = 0,
-    ) -> Sketches:
-        sketches = self._fleet.sketch(clients, encoder, points, now, weights, epochs, basis, own)
+    def sketch(self, clients: Sequence[ClientId], how: Sketching, now: Round) -> Sketches:
+        sketches = self._fleet.sketch(clients, how, now)
         up = {client: found.size * PARAMETER + (len(found) + 2) * NUMBER for client, found in sketches.points.items()}
         self._ledger.book("sketch", clients, tuple(up), sketches.sent * PARAMETER, up, sketches.refused)
         return sketches
