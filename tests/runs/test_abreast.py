@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
 import fedclade as fc
 from fedclade.data import Federation
@@ -77,6 +78,22 @@ def test_a_bug_and_a_death_are_errors_too() -> None:
     with pytest.raises(FedcladeError, match="process died") as caught:
         abreast([working(lambda _: os._exit(7))], 2, unwatched)
     assert "exit code 7" in str(caught.value)
+
+
+def test_threads_of_the_process_before_are_not_waited_for() -> None:
+    """Libraries that have threads count on them; a forked process has none."""
+
+    def multiplies(_: Watch) -> None:
+        assert torch.get_num_threads() == 1
+        assert torch.ones(500, 500) @ torch.ones(500) == pytest.approx(torch.full((500,), 500.0))
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        torch.ones(2000, 2000) @ torch.ones(2000, 2000)
+        abreast([working(multiplies)] * 2, 2, unwatched)
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_an_interrupt_stops_and_says_how_to_go_on() -> None:

@@ -14,6 +14,7 @@ from dataclasses import asdict
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
+from fedclade.local import one_thread
 from fedclade.nouns import Damaged, FedcladeError, InputError, Stopped
 from fedclade.runs.loop import Progress, Watch
 
@@ -92,7 +93,8 @@ def alone(work: Work, pipe: Connection, leash: int, held: int, not_mine: Sequenc
         pipe.send_bytes(json.dumps(message).encode())
 
     try:
-        work(lambda progress: tell(asdict(progress)))
+        with one_thread():  # those of the process that started us are not here: to wait for them would be for ever
+            work(lambda progress: tell(asdict(progress)))
     except FedcladeError as wrong:
         tell({"error": [type(wrong).__name__, *(getattr(wrong, part) for part in PARTS)]})
     except KeyboardInterrupt:
