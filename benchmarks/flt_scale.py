@@ -42,7 +42,8 @@ def drawn(clients: int, seed: int = 0) -> tuple[Moments, np.ndarray]:
 
 def sketched(world: str, clients: int, seed: int = 0) -> tuple[Moments, np.ndarray]:
     """So many clients with real images, a few for each of them."""
-    federation = fc.data.build(seed=seed, **(WORLDS[world] | {"clients": clients}))  # type: ignore[arg-type]
+    world_of = WORLDS[world] | {"clients": clients}
+    federation = fc.data.build(seed=seed, **world_of)  # type: ignore[arg-type]  # settings, by their names
     sizes = [len(federation[client].train) for client in federation.clients]
     print(f"{np.median(sizes):.0f} examples with a usual client, {min(sizes)} with the smallest")
     begin = perf_counter()

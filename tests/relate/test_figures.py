@@ -6,15 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 import fedclade as fc
-from fedclade.relate.figures import embedded, figures, kept_for_figures
-
-
-def test_an_embedding_keeps_the_distances_of_points_in_a_plane() -> None:
-    points = np.random.default_rng(0).normal(size=(12, 2))
-    squared = ((points[:, None] - points[None]) ** 2).sum(axis=2)
-    places = embedded(squared.astype(np.float32))
-    again = ((places[:, None] - places[None]) ** 2).sum(axis=2)
-    np.testing.assert_allclose(again, squared, rtol=0, atol=1e-4)
+from fedclade.relate.figures import figures, kept_for_figures
 
 
 def test_figures_are_plain_and_complete() -> None:

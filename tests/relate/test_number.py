@@ -5,6 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from fedclade.nouns import Groups, InputError
+from fedclade.relate import number
 from fedclade.relate.distances import Matrix
 from fedclade.relate.number import (
     apart_of,
@@ -12,7 +13,6 @@ from fedclade.relate.number import (
     gap,
     given_number,
     height_ratio,
-    laid_out,
     number_of_groups,
     squares,
     stability,
@@ -111,10 +111,13 @@ def test_groups_of_nothing_are_not_stable() -> None:
     assert stability(distances(heaps(4, 0)), given_number(distances(heaps(4, 0)), 4), chance()) == 1
 
 
-def test_places_have_the_distances_they_were_laid_out_from() -> None:
-    apart = distances(np.random.default_rng(0).normal(size=(15, 4)))
-    again = laid_out(apart.values.astype(np.float64))
-    np.testing.assert_allclose(np.sqrt(squares(again)), apart.values, atol=1e-4)
+def test_of_many_clients_the_other_rules_look_at_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The groups are still of all of them."""
+    apart = distances(heaps(4, 0))
+    monkeypatch.setattr(number, "SOME", 20)
+    found = number_of_groups(apart, chance())
+    assert (len(found.groups), found.height_ratio, found.stability) == (4, 4, 1.0)
+    assert len(found.groups.labels) == len(apart.clients) > 20
 
 
 def test_a_number_can_be_given() -> None:

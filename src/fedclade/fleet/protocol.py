@@ -94,6 +94,11 @@ class Updates:
     """Mean training loss of its last epoch."""
     refused: tuple[Refusal, ...] = ()
 
+    @property
+    def loss(self) -> float:
+        """Mean training loss over all examples heard of; NaN if nobody answered."""
+        return float(np.average(self.losses, weights=self.examples)) if self.clients else float("nan")
+
 
 @dataclass(frozen=True, eq=False)
 class Means:

@@ -72,7 +72,7 @@ class CFL:
         facts: dict[str, Fact | tuple[Matrix, ...]] = {
             "asked": len(chosen),
             "heard": len(trained.clients),
-            "loss": mean_loss(trained),
+            "loss": trained.loss,
         }
         tree, news = self.parted(tree, counted, trained, fleet, now)
         facts |= news
@@ -155,11 +155,6 @@ class CFL:
     @property
     def thresholds(self) -> Thresholds:
         return Thresholds(self.rule, self.eps1, self.eps2, self.eps1_share, self.eps2_times, self.gamma_max)
-
-
-def mean_loss(trained: Updates) -> float | None:
-    """Over all examples heard of."""
-    return float(np.average(trained.losses, weights=trained.examples)) if trained.clients else None
 
 
 def told(node: int, found: Bipartition, alike: Matrix, tree: Tree) -> Fact:

@@ -65,7 +65,6 @@ class FedSEM:
         begun = np.concatenate([state.rows, state.initial[None]])
         starts = {client: state.home.get(client, len(state.rows)) for client in chosen}
         updates = fleet.train(Assignment(begun, starts), now)
-        loss = float(np.average(updates.losses, weights=updates.examples)) if updates.clients else None
         moved = 0
         if not len(state.early):
             asked = tuple(sorted({*state.asked, *chosen}))
@@ -80,7 +79,7 @@ class FedSEM:
         return state, {
             "asked": len(chosen),
             "heard": len(updates.clients),
-            "loss": loss,
+            "loss": updates.loss,
             "sizes": sizes,
             "moved": moved,
         }

@@ -168,8 +168,7 @@ class FLT:
         strays = astray(starts, state.group, updates) if self.watch else ()
         stale = fleet.examples(fleet.clients()) if self.absent == "stale" else {}
         rows = graph.mixed(models.rows[1:], updates.clients, updates.rows, updates.examples, stale)
-        loss = float(np.average(updates.losses, weights=updates.examples)) if updates.clients else float("nan")
-        return updates.clients, loss, np.concatenate([models.rows[:1], rows]), strays
+        return updates.clients, updates.loss, np.concatenate([models.rows[:1], rows]), strays
 
     def watched(
         self, state: Taskonomy, heard: Sequence[ClientId], strays: Sequence[ClientId], fleet: Fleet, now: Round

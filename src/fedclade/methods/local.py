@@ -33,7 +33,7 @@ class Local:
         facts: Facts = {
             "asked": len(chosen),
             "heard": len(updates.clients),
-            "loss": float(np.average(updates.losses, weights=updates.examples)) if updates.clients else None,
+            "loss": updates.loss,
         }
         return replace(state, models=state.models.replaced(updates.clients, updates.rows)), facts
 

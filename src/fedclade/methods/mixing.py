@@ -6,10 +6,11 @@
 the clients taking part, a round moves the model by a fifth of the way only. It is here to reproduce printed figures.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fedclade.fleet.protocol import Means
 from fedclade.nouns import Assignment, ClientId, Rows
@@ -27,3 +28,11 @@ def mixed(models: Assignment, means: Means, examples: Mapping[ClientId, int], ab
     weight = np.minimum(means.examples / np.maximum(everybody, 1), 1)  # a client may claim more than it joined with
     old, new = models.rows.astype(np.float64), means.rows.astype(np.float64)
     return (old + weight[:, None] * (new - old)).astype(np.float32)
+
+
+def weighted_mean(rows: Rows, examples: Sequence[int]) -> NDArray[np.float64]:
+    """The mean of rows, weighted by examples: as `train_mean` takes it, in double precision, row after row."""
+    total = np.zeros(rows.shape[1], np.float64)
+    for row, weight in zip(rows, examples, strict=True):
+        total += np.multiply(row, weight, dtype=np.float64)
+    return total / sum(examples)

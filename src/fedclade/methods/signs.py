@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedclade.fleet.protocol import Updates
-from fedclade.nouns import ClientId, Row, Rows
+from fedclade.methods.mixing import weighted_mean
+from fedclade.nouns import ClientId, Row
 from fedclade.relate.bipartition import Bipartition, bipartition, inside
 from fedclade.relate.distances import Matrix, cosines
 
@@ -46,7 +46,7 @@ def shown(
 ) -> tuple[Signs, Bipartition | None, Matrix]:
     """The figures of a round, the best two parts (None for one client), and all similarities."""
     rows = np.stack([update.row for update in heard.values()])
-    mean = float(np.linalg.norm(mean_of(rows, [update.examples for update in heard.values()])))
+    mean = float(np.linalg.norm(weighted_mean(rows, [update.examples for update in heard.values()])))
     largest = float(np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64).max()))
     seen = max(mean_seen, mean), max(largest_seen, largest)
     alike = cosines(list(heard), rows)
@@ -60,12 +60,4 @@ def averaged(model: Row, clients: Sequence[ClientId], trained: Updates) -> Row:
     """Algorithm 2, line 7: the mean of these clients' models, weighted by examples; as it was if nobody was heard."""
     among = set(clients)
     heard = [number for number, client in enumerate(trained.clients) if client in among]
-    return mean_of(trained.rows[heard], trained.examples[heard].tolist()).astype(np.float32) if heard else model
-
-
-def mean_of(rows: Rows, examples: Sequence[int]) -> NDArray[np.float64]:
-    """The mean of rows, weighted by examples: double precision, one row after the other."""
-    total = np.zeros(rows.shape[1], np.float64)
-    for row, weight in zip(rows, examples, strict=True):
-        total += np.multiply(row, weight, dtype=np.float64)
-    return total / sum(examples)
+    return weighted_mean(trained.rows[heard], trained.examples[heard].tolist()).astype(np.float32) if heard else model

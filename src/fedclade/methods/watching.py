@@ -13,6 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from fedclade.fleet.protocol import Fleet, Means, Updates
+from fedclade.methods.mixing import weighted_mean
 from fedclade.nouns import Assignment, ClientId, Round
 
 FAR = 1.25  # of the usual distance: loose, since a look that was for nothing costs a sketch
@@ -47,7 +48,5 @@ def mean_of(starts: Assignment, updates: Updates) -> Means:
     examples = np.bincount(home, weights=updates.examples, minlength=len(rows)).astype(np.int64)
     for row in np.flatnonzero(examples):
         own = home == row
-        rows[row] = np.average(updates.rows[own].astype(np.float64), axis=0, weights=updates.examples[own])
-    total = int(examples.sum())
-    loss = float(updates.losses @ updates.examples) / total if total else float("nan")
-    return Means(rows, examples, updates.clients, loss, updates.refused)
+        rows[row] = weighted_mean(updates.rows[own], updates.examples[own].tolist())
+    return Means(rows, examples, updates.clients, updates.loss, updates.refused)

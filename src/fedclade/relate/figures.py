@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from fedclade.nouns import Points
 from fedclade.relate.discovery import Found
+from fedclade.relate.scaling import laid_out
 
 Plain: TypeAlias = bool | int | float | str | list["Plain"] | dict[str, "Plain"] | None
 SHOWN = 3  # dimensions of a point that can be shown as it is
@@ -39,7 +40,7 @@ def figures(found: Found, weights: NDArray[np.float32] | None = None) -> dict[st
             "tree": rounded(found.tree),
             "squared_distances": rounded(found.squared),
             "adjacency": rounded(together if weights is None else weights),
-            "embedding": rounded(embedded(found.squared)),
+            "embedding": rounded(laid_out(found.squared)),
         }
         if found.sketches is not None:
             told["sketches"] = sketched(found.sketches)
@@ -67,17 +68,6 @@ def sketched(points: Points) -> list[Plain]:
         real = real @ (first * np.sign(first[np.abs(first).argmax(axis=0), np.arange(first.shape[1])]))
     ends = np.cumsum(there.sum(axis=1))[:-1]
     return [rounded(own) for own in np.split(real, ends)]
-
-
-def embedded(squared: NDArray[np.float32], dimensions: int = 2) -> NDArray[np.float64]:
-    """(clients, 2): places whose distances are as near as can be to these (classical scaling)."""
-    table = np.maximum(squared.astype(np.float64), 0)
-    centred = table - table.mean(axis=0) - table.mean(axis=1)[:, None] + table.mean()
-    values, vectors = np.linalg.eigh(-centred / 2)
-    kept = slice(-1, -dimensions - 1, -1)
-    places: NDArray[np.float64] = vectors[:, kept] * np.sqrt(np.maximum(values[kept], 0))
-    signs = np.sign(places[np.abs(places).argmax(axis=0), np.arange(places.shape[1])]) if len(places) else 1.0
-    return places * signs
 
 
 def rounded(table: NDArray[np.generic]) -> list[Plain]:

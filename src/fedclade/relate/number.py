@@ -19,6 +19,7 @@ from fedclade.relate.agreement import adjusted_rand
 from fedclade.relate.cut import MOST, NOISE, average_linkage, best_cut, nested_cuts
 from fedclade.relate.distances import Matrix
 from fedclade.relate.moments import Apart
+from fedclade.relate.scaling import laid_out
 
 GATE = 0.25  # what passes among many clients
 CHANCE = 1.2  # over the number of clients: how much more it takes among few, who stand apart by chance
@@ -26,6 +27,7 @@ JUMP = 1.5  # a merge so many times as high as the one before is a jump
 REFERENCES = 10  # worlds without groups that the gap is against
 RESAMPLES, SHARE = 10, 0.8  # how often, and how many of the clients
 DIMENSIONS = 10  # of the space that distances are laid out in
+SOME = 1000  # clients that the other rules look at: their work grows with the third power
 TRIED = 20  # groups that the rules beside the silhouette look at
 
 
@@ -58,15 +60,17 @@ def number_of_groups(distances: Matrix, chance: np.random.Generator, *, gate: fl
     groups = cut.groups if passed else Groups((distances.clients,))
     if len(distances.clients) < 3:
         return Number(groups, cut.gate, False, cut.silhouettes, 1, 1, 1.0)
-    return Number(
-        groups,
-        cut.gate,
-        passed,
-        cut.silhouettes,
-        height_ratio(distances),
-        gap(distances, chance),
-        stability(distances, cut.groups, chance),
-    )
+    some = some_of(distances, min(SOME, len(distances.clients)), chance)
+    others = height_ratio(some), gap(some, chance), stability(some, cut.groups, chance)
+    return Number(groups, cut.gate, passed, cut.silhouettes, *others)
+
+
+def some_of(distances: Matrix, count: int, chance: np.random.Generator) -> Matrix:
+    """So many of the clients, drawn at random, in their order; the same if that is all of them."""
+    if count == len(distances.clients):
+        return distances
+    some = np.sort(chance.choice(len(distances.clients), count, replace=False))
+    return Matrix(tuple(distances.clients[each] for each in some), distances.values[np.ix_(some, some)])
 
 
 def given_number(distances: Matrix, count: int) -> Groups:
@@ -106,7 +110,7 @@ def height_ratio(distances: Matrix) -> int:
 def gap(distances: Matrix, chance: np.random.Generator) -> int:
     """The smallest number of groups whose gap is within an error of the next one's."""
     tried = min(TRIED, len(distances.clients) - 1)
-    places = laid_out(distances.values.astype(np.float64))
+    places = laid_out(distances.values.astype(np.float64) ** 2, DIMENSIONS)
     low, high = places.min(axis=0), places.max(axis=0)
     own = dispersions(distances.values.astype(np.float64) ** 2, tried)
     others = np.array([dispersions(squares(chance.uniform(low, high, places.shape)), tried) for _ in range(REFERENCES)])
@@ -122,19 +126,9 @@ def stability(distances: Matrix, groups: Groups, chance: np.random.Generator) ->
     size = max(count, int(SHARE * len(distances.clients)))
     found: list[float] = []
     for _ in range(RESAMPLES):
-        some = np.sort(chance.choice(len(distances.clients), size, replace=False))
-        part = Matrix(tuple(distances.clients[each] for each in some), distances.values[np.ix_(some, some)])
+        part = some_of(distances, size, chance)
         found.append(adjusted_rand(given_number(part, count).labels, labels))
     return float(np.mean(found))
-
-
-def laid_out(distances: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Places with about these distances, (clients, dimensions): classical multidimensional scaling."""
-    squared = distances**2
-    centred = squared - squared.mean(axis=0) - squared.mean(axis=1)[:, None] + squared.mean()
-    values, vectors = np.linalg.eigh(-centred / 2)
-    found: NDArray[np.float64] = vectors[:, ::-1][:, :DIMENSIONS] * np.sqrt(np.maximum(values[::-1][:DIMENSIONS], 0))
-    return found
 
 
 def squares(places: NDArray[np.float64]) -> NDArray[np.float64]:
