@@ -14,8 +14,9 @@ BELOW = {"nets", "data", "nouns"}
 # Each room, and what it may import; from the top of the house to its floor.
 MAY_IMPORT: dict[str, set[str]] = {
     "__main__": {"cli"},
-    "cli": {"", "api", "bench", "deploy", "report", "runs", "methods", "data", "nets", "nouns"},
+    "cli": {"", "api", "bench", "deploy", "papers", "report", "runs", "methods", "data", "nets", "nouns"},
     "deploy": {"runs", "fleet.flower", "fleet.site", "data", "nets", "nouns"},
+    "papers": {"report", "runs", "methods", "relate", "fleet.simulated", "data", "nets", "nouns"},
     "api": {"report", "runs", "methods", "data", "nets", "nouns"},
     "bench": {"runs", "methods", "fleet.simulated", "fleet.protocol", "local", "data", "nets", "nouns"},
     "report": {"runs", "nouns", ""},

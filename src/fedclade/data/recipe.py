@@ -12,6 +12,9 @@
     [data.newcomers]             # optional: some clients join late
     rounds = [5, 10]
 
+    [data.fewer]                 # optional: everybody learns from so many examples at the most
+    examples = 100
+
 A user's own files bring their clients with them:
 
     [data]
@@ -38,6 +41,7 @@ from fedclade.data.own import OwnData
 from fedclade.data.registry import World, source_named, world_named
 from fedclade.data.sites import Sites
 from fedclade.data.worlds.drift import Drift
+from fedclade.data.worlds.fewer import Fewer
 from fedclade.data.worlds.newcomers import Newcomers
 from fedclade.nouns import InputError
 from fedclade.nouns.settings import made_from, plain
@@ -59,7 +63,8 @@ class Over(Protocol):
         ...
 
 
-OVER: dict[str, type[Over]] = {"newcomers": Newcomers, "drift": Drift}  # drift knows who is there
+# Drift knows who is there, and exchanges what clients have kept.
+OVER: dict[str, type[Over]] = {"fewer": Fewer, "newcomers": Newcomers, "drift": Drift}
 
 
 @dataclass(frozen=True)
@@ -146,7 +151,7 @@ def read_recipe(table: Mapping[str, object], where: str = "data") -> Recipe:
 def build(*, source: str, world: str = "", seed: int = 0, **settings: object) -> Federation:
     """The federation of a source spread by a world; the world's own settings stand beside it.
 
-    `drift` and `newcomers` are mappings of their settings: `build(..., drift={"round": 10})`.
+    `fewer`, `newcomers` and `drift` are mappings of their settings: `build(..., drift={"round": 10})`.
     """
     if type(seed) is not int or seed < 0:
         raise InputError("the seed is not usable", where="seed", got=repr(seed), need="a whole number, 0 or more")

@@ -5,6 +5,8 @@ and |D_c| examples, client m has n_m = alpha + exp(beta m^delta) examples, with 
 delta = 2, and beta the root for which the sizes add up. Every example is used once; what rounding leaves is spread.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,6 +27,8 @@ class Structured(GroupedClients):
     groups: Count = 10
     classes_each: Count = 5
     """Classes of a group; the last group has what is left."""
+    padded: bool = False
+    """The last group is tested on class 0 too, which it never trains on: a defect of FLT's published code."""
 
     def spread(self, source: Source, seed: int) -> Federation:
         """Every example goes to one client of the group that its class belongs to."""
@@ -35,6 +39,10 @@ class Structured(GroupedClients):
                 where="data.groups",
                 got=f"{self.groups} groups of {self.classes_each} classes",
                 need=f"{fitting} groups for the {source.classes} classes of {source.name}",
+            )
+        if self.padded and self.test_on != "group":
+            raise InputError(
+                "padded has no use", where="data.padded", got=f'test_on = "{self.test_on}"', need='"group"'
             )
         ids = named(self.clients)
         home = planted(ids, self.groups, self.group_sizes, generator(seed, "structured", "groups"))
@@ -48,7 +56,19 @@ class Structured(GroupedClients):
             sizes = power_law(len(positions), len(members))
             parts = cut(positions, sizes, generator(seed, "structured", "deal", group))
             shares.update(zip(members, parts, strict=True))
-        return assembled("structured", self, source, seed, {client: shares[client] for client in ids}, home)
+        made = assembled("structured", self, source, seed, {client: shares[client] for client in ids}, home)
+        last = [client for client in ids if home[client] == self.groups - 1]
+        return tested_on_class_0_too(made, last) if self.padded else made
+
+
+def tested_on_class_0_too(federation: Federation, whom: list[ClientId]) -> Federation:
+    """The same with the test examples of class 0 among those of these clients."""
+    data = dict(federation.data)
+    for client in whom:
+        tested = data[client].test
+        more = np.union1d(tested.index, np.flatnonzero(tested.pool.labels == 0))
+        data[client] = replace(data[client], test=replace(tested, index=more))
+    return replace(federation, data=data)
 
 
 def power_law(total: int, clients: int) -> NDArray[np.int64]:

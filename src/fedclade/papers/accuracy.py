@@ -1,0 +1,72 @@
+"""Lines and claims of tables that print an accuracy and its variance for each method."""
+
+from collections.abc import Mapping
+
+from fedclade.papers.found import Found, Seen
+from fedclade.papers.item import Claim, Line
+from fedclade.papers.training import on_training_examples
+from fedclade.papers.verdicts import EQUAL, POINTS
+
+Printed = Mapping[str, tuple[float, float]]
+"""Accuracy in percent and its variance over clients, by method."""
+BASELINE = "FedAvg"
+
+
+def accuracy_lines(
+    found: Found, setting: str, printed: Printed, hero: str, *, what: str = "", train: bool = False
+) -> tuple[Line, ...]:
+    """Accuracy and variance of every method that was run, beside what is printed.
+
+    `hero` is the paper's own method: others are compared with it, and it with FedAvg.
+    """
+    prefix = "train " if train else ""
+    seen = {label: figures(found, setting, label, train=train) for label in found.labels(setting)}
+    lines: list[Line] = []
+    for place, name in enumerate(("accuracy", "variance")):
+        for label, values in seen.items():
+            told = printed[label][place] if label in printed else None
+            rival = BASELINE if label.startswith("FLT") else hero
+            other = (printed[rival][place], seen[rival][place].mean) if told is not None and rival in printed else None
+            lines.append(
+                Line(
+                    row=label,
+                    column=f"{what}{prefix}{name}",
+                    printed=told,
+                    ours=values[place].mean,
+                    deviation=values[place].deviation,
+                    tolerance=POINTS if name == "accuracy" else half_to_double(told, values[place].mean),
+                    other=other,
+                    equal=EQUAL,
+                    aside=name == "variance",
+                )
+            )
+    missing = [label for label in printed if label not in seen and not train]
+    lines += [Line(row=label, column=f"{what}accuracy", printed=printed[label][0], ours=None) for label in missing]
+    return tuple(lines)
+
+
+def figures(found: Found, setting: str, label: str, *, train: bool) -> tuple[Seen, Seen]:
+    """Accuracy and variance of a method, on test or training examples."""
+    if train:
+        return on_training_examples(found, setting, label)
+    return found.accuracy(setting, label), found.figure(setting, label, "accuracy_variance")
+
+
+def half_to_double(printed: float | None, ours: float) -> float:
+    """The tolerance that lets a variance through that is between half and twice the printed one."""
+    if printed is None:
+        return 0.0
+    return printed if ours > printed else printed / 2
+
+
+def at_least(found: Found, setting: str, hero: str, rival: str, by: float, text: str, *, main: bool = True) -> Claim:
+    """That one method is so many points ahead of another, or no further behind than so many if it is negative."""
+    ours, other = found.accuracy(setting, hero).mean, found.accuracy(setting, rival).mean
+    return Claim(text, ours - other >= by, f"{hero} {ours:.1f} %, {rival} {other:.1f} %", main)
+
+
+def ari_claim(found: Found, setting: str, label: str, least: float, text: str, *, main: bool = True) -> Claim:
+    """That a method ends with the planted groups, or nearly."""
+    seen = found.figure(setting, label, "ari")
+    count = found.figure(setting, label, "group_count")
+    return Claim(text, seen.mean >= least, f"ARI {seen.mean:.3f}, {count.mean:.0f} models", main)

@@ -1,0 +1,181 @@
+"""What the items of FLT's paper share: its methods as it names them, and its four scenarios.
+
+Jamali-Rad, Abdizadeh, Singh: Federated learning with taskonomy for non-IID data (2022). Batch 10, step size 0.01, a
+fifth of the clients in a round, E = 5 and T = 100 unless said otherwise (section 4.1).
+"""
+
+from collections.abc import Mapping
+
+from fedclade.papers.encoders import file_of, first_here
+from fedclade.papers.item import Pretrained, Setting, Table, Terms
+
+PAPER = "FLT"
+OURS = "FLT, class moments"  # what fedclade does by default; the paper does not have it
+LOCAL: Table = {"batch": 10, "lr": 0.01}
+LEAF = ("emnist", "emnist47")
+
+
+def encoded(terms: Terms, encoder: str, *, tuned: bool, points: int, blocks: bool = False, groups: int = 0) -> Table:
+    """FLT by its encoder: Algorithm 2 as printed, or as its authors' code has it.
+
+    `points` is what that code takes for k, the number of classes of a client's true group; the paper has 5. `blocks`:
+    case II, disjoint groups; otherwise case I, the whole graph.
+    """
+    method: dict[str, object] = {"name": "flt", "signature": "encoder", "encoder": encoder, "gamma": 1.0}
+    method |= {"embedding": "umap", "case": "groups" if blocks else "graph"}
+    if terms.published:
+        method |= {"points": points, "distance": "matched", "cut": "ward" if groups else "components"}
+        method |= {"absent": "stale"}
+        method |= {"tuning": "together"} if tuned else {}
+    else:
+        method |= {"points": 5, "distance": "smallest", "cut": "ward"}
+        method |= {"tuning": "clients"} if tuned else {}
+    if tuned:
+        method["tuning_epochs"] = 5 if terms.whole else 1
+    return method | ({"groups": groups} if groups else {})
+
+
+def enc1(terms: Terms, source: str) -> Pretrained:
+    """An encoder that has seen the clients' classes, among others."""
+    images, epochs = (0, 30) if terms.whole else (10_000, 3)
+    if source == "mnist":
+        return Pretrained("enc1-emnist", (first_here(*LEAF),), epochs, images)
+    return Pretrained("enc1-cifar", ("cifar10", first_here("cifar100", "tiny-imagenet-10")), epochs, images)
+
+
+def enc2(terms: Terms) -> Pretrained:
+    """An encoder for CIFAR-10 that has not; that for digits is shipped."""
+    return Pretrained("enc2-cifar", (first_here("cifar100", "tiny-imagenet-10"),), 30 if terms.whole else 10, 0)
+
+
+def rivals(terms: Terms, groups: int, *, alone: bool) -> dict[str, Table]:
+    """FedAvg, Local, PCA+kM+HC and FedSEM with the true number of groups, as in tables 1 to 4."""
+    stale = {"absent": "stale"} if terms.published else {}
+    own = {"basis": "own", "distance": "matched"} if terms.published else {}
+    methods: dict[str, Table] = {"FedAvg": {"name": "fedavg", **stale}}
+    if alone:
+        methods["Local"] = {"name": "local"}
+    methods["PCA+kM+HC"] = {"name": "pca-km-hc", **own}
+    methods["FedSEM"] = {"name": "fedsem", "clusters": groups}
+    return methods
+
+
+def momentum(terms: Terms) -> Table:
+    """The paper has plain SGD, its code 0.5."""
+    return {"momentum": 0.5} if terms.published else {}
+
+
+def both_encoders(terms: Terms, source: str, points: int) -> tuple[dict[str, Table], tuple[Pretrained, ...]]:
+    """FLT (Enc1) and FLT (Enc2) for this source, and what must be trained for them."""
+    first = enc1(terms, source)
+    needed: tuple[Pretrained, ...] = (first,)
+    second = "fashion-mnist"
+    if source != "mnist":
+        needed = (first, enc2(terms))
+        second = str(file_of(needed[1], terms))
+    methods = {
+        "FLT (Enc1)": encoded(terms, str(file_of(first, terms)), tuned=False, points=points),
+        "FLT (Enc2)": encoded(terms, second, tuned=True, points=points),
+    }
+    return methods, needed
+
+
+def scenario(terms: Terms, number: int, source: str) -> Setting:
+    """Scenario 1 (two classes for each of five groups) or 2 (three, neighbours share one), 100 clients."""
+    digits = source == "mnist"
+    world: dict[str, object] = {"source": source, "world": "classes" if number == 1 else "overlap", "groups": 5}
+    if number == 2 and terms.published:
+        world["shared"] = "same"
+    flt, needed = both_encoders(terms, source, points=number + 1)
+    sizes: Mapping[str, object] = {"clients": 100}
+    epochs, rounds, seeds = (1 if digits else 5), 100, 1
+    if not terms.whole:
+        sizes = {"clients": 100 if digits else 25, "fewer": {"examples": 300}}
+        epochs, rounds, seeds = (1, 20, 3) if digits else (2, 15, 1)
+    minutes = ((8.0, 1.5) if digits else (260.0, 2.5))[0 if terms.whole else 1]
+    return Setting(
+        name=f"s{number}-{source}",
+        data={**world, **sizes, "test_on": "group"},
+        net={"name": "mlp" if digits else "lenet"},
+        local={**LOCAL, "epochs": epochs, **momentum(terms)},
+        run={"rounds": rounds, "evaluate_every": 10 if terms.whole else 5},
+        methods={**rivals(terms, 5, alone=True), **flt, OURS: {"name": "flt"}},
+        seeds=seeds,
+        minutes=minutes,
+        encoders=needed,
+    )
+
+
+def writers(terms: Terms, net: str) -> Setting:
+    """Scenario 3: 200 writers, no planted groups. IFCA begins with 500 rounds of FedAvg, and has 1,500 in all."""
+    mlp = net == "mlp"
+    layers = 2 if mlp else 4
+    rounds = (1000 if mlp else 100) if terms.whole else (30 if mlp else 12)
+    if terms.published and terms.whole:
+        rounds = 150
+    more = 1500 if terms.whole else 2 * rounds
+    flt = {
+        "FLT" if not groups else f"FLT (C={groups})": encoded(
+            terms, "fashion-mnist", tuned=True, points=5, blocks=bool(groups), groups=groups
+        )
+        for groups in (0, 2, 3, 5)
+    }
+    methods = rivals(terms, 5, alone=False)
+    methods["PCA+kM+HC"] = {**methods["PCA+kM+HC"], "groups": 3}
+    ifca = {"name": "ifca", "clusters": 3, "restarts": 1, "start_from": "fedavg", "warmup": more // 3}
+    methods["IFCA"] = {**ifca, "shared": layers - 1} if terms.published else ifca
+    if mlp:
+        methods["CFL"] = {"name": "cfl"}
+    every = max(rounds // 10, 1)
+    slow: dict[str, Table] = {"run": {"rounds": more, "evaluate_every": every}, "local": {}}
+    if terms.published:
+        slow = {"run": {**slow["run"], "participation": 0.03}, "local": {"epochs": 1}}
+    return Setting(
+        name=f"s3-{net}",
+        data={
+            "source": first_here("femnist", "mnist-writers"),
+            "world": "writers",
+            "clients": 200 if terms.whole else 60 if mlp else 20,
+        },
+        net={"name": net},
+        local={**LOCAL, "epochs": 5 if terms.whole or mlp else 1, **momentum(terms)},
+        run={
+            "rounds": rounds,
+            "evaluate_every": every,
+            "participation": 1.0 if terms.published and terms.whole else 0.2,
+        },
+        methods={**methods, **flt, OURS: {"name": "flt", "case": "graph"}},
+        others={"IFCA": slow},
+        seeds=1 if terms.whole or not mlp else 3,
+        minutes=((150.0, 1.5) if mlp else (1500.0, 3.0))[0 if terms.whole else 1],
+    )
+
+
+def structured(terms: Terms, net: str) -> Setting:
+    """Scenario 4: ten groups of five classes, sizes by a power law; 2,400 clients for the MLP, 600 for the CNN."""
+    mlp = net == "mlp"
+    sizes: dict[str, object] = {"clients": 2400 if mlp else 600}
+    epochs, rounds = 5, 100
+    if not terms.whole:
+        sizes = {"clients": 240 if mlp else 40, "fewer": {"examples": 100 if mlp else 60}}
+        epochs, rounds = (5, 30) if mlp else (2, 10)
+    others: dict[str, dict[str, Table]] = {}
+    if terms.published:
+        sizes["padded"] = True
+        others = {"FedSEM": {"local": {"epochs": epochs}, "run": {}}}
+        epochs = 1
+    return Setting(
+        name=f"s4-{net}",
+        data={"source": first_here(*LEAF), "world": "structured", **sizes, "test_on": "group"},
+        net={"name": net},
+        local={**LOCAL, "epochs": epochs, **momentum(terms)},
+        run={"rounds": rounds, "evaluate_every": (10 if terms.whole else 3) if mlp else rounds // 2},
+        methods={
+            **rivals(terms, 10, alone=False),
+            "FLT": encoded(terms, "fashion-mnist", tuned=True, points=5, blocks=not terms.published),
+            OURS: {"name": "flt"},
+        },
+        others=others,
+        seeds=1 if terms.whole or not mlp else 3,
+        minutes=((50.0, 2.0) if mlp else (900.0, 3.0))[0 if terms.whole else 1],
+    )

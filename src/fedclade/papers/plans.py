@@ -1,0 +1,79 @@
+"""From a setting to runs: which experiment goes into which folder, and how much of it is left to do."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from fedclade.nouns import InputError
+from fedclade.papers.item import Setting, Table, Terms
+from fedclade.runs.compare import folder_name
+from fedclade.runs.experiment import Experiment, experiment_from
+from fedclade.runs.folder import RunFolder, is_run
+
+TINY_ROUNDS, TINY_EXAMPLES = 2, 30
+
+
+def plans_of(setting: Setting, terms: Terms) -> dict[Path, Experiment]:
+    """Every method with every seed: its folder, and what is run there."""
+    asked = tiny(setting) if terms.scale == "tiny" else setting
+    return {
+        folder_of(asked, label, seed, terms): experiment_of(asked, label).with_seed(seed)
+        for seed in range(asked.seeds)
+        for label in asked.methods
+    }
+
+
+def folder_of(setting: Setting, label: str, seed: int, terms: Terms) -> Path:
+    """Where one run of a setting is."""
+    return terms.folder / terms.name / "runs" / setting.name / f"{folder_name(label.lower())}-seed{seed}"
+
+
+def experiment_of(setting: Setting, label: str) -> Experiment:
+    """The experiment of one method."""
+    other = setting.others.get(label, {})
+    return experiment_from(
+        {
+            "data": setting.data,
+            "net": setting.net,
+            "local": {**setting.local, **other.get("local", {})},
+            "method": setting.methods[label],
+            "run": {**setting.run, **other.get("run", {})},
+        },
+        where=setting.name,
+    )
+
+
+def tiny(setting: Setting) -> Setting:
+    """The same in two rounds, with a few examples for each client: to see that it runs, and for nothing else."""
+    over: dict[str, Table] = {"fewer": {"examples": TINY_EXAMPLES}}
+    if isinstance(late := setting.data.get("newcomers"), Mapping):
+        over["newcomers"] = {**late, "rounds": [TINY_ROUNDS]}
+    run = {**setting.run, "rounds": TINY_ROUNDS, "evaluate_every": 1}
+    others = {label: {"local": {"epochs": 1}, "run": {}} for label in setting.others}
+    shortened = tuple(replace(each, epochs=1, images=100) for each in setting.encoders)
+    return replace(
+        setting,
+        data={**setting.data, **over},
+        local={**setting.local, "epochs": 1},
+        run=run,
+        others=others,
+        seeds=1,
+        minutes=0.1,
+        encoders=shortened,
+    )
+
+
+def finished(path: Path) -> bool:
+    """Whether a run is there, and done."""
+    return is_run(path) and RunFolder.open(path).finished
+
+
+def all_plans(settings: tuple[Setting, ...], terms: Terms) -> dict[Path, Experiment]:
+    """Those of several settings; an error if two of them want to be in one folder and are not the same."""
+    found: dict[Path, Experiment] = {}
+    for setting in settings:
+        for path, plan in plans_of(setting, terms).items():
+            if path in found and found[path].toml() != plan.toml():
+                raise InputError("two settings have one folder", where=str(path), need="a name for each")
+            found[path] = plan
+    return found

@@ -1,0 +1,66 @@
+"""All items in the order of the papers, and how they are asked for."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from fedclade.nouns import InputError
+from fedclade.nouns.settings import unknown
+from fedclade.papers import (
+    cfl_figure3,
+    cfl_figure6,
+    cfl_figure7,
+    cfl_figure8,
+    cfl_figure9,
+    cfl_figure10,
+    cfl_newcomers,
+    cfl_theory,
+    flt_figure2,
+    flt_figure3,
+    flt_figure4,
+    flt_figure5,
+    flt_figure6,
+    flt_figure7,
+    flt_figure12,
+    flt_table1,
+    flt_table2,
+    flt_table3,
+    flt_table4,
+    flt_table5,
+    flt_table6,
+    flt_table7,
+    flt_table8,
+    flt_table9,
+    flt_table10,
+)
+from fedclade.papers.item import Item, Setting, Terms
+
+MODULES = (
+    *(flt_table1, flt_table2, flt_table3, flt_table4, flt_table5),
+    *(flt_table6, flt_table7, flt_table8, flt_table9, flt_table10),
+    *(flt_figure2, flt_figure3, flt_figure4, flt_figure5, flt_figure6, flt_figure7, flt_figure12),
+    *(cfl_figure3, cfl_figure6, cfl_figure7, cfl_figure8, cfl_figure9, cfl_figure10, cfl_newcomers, cfl_theory),
+)
+ITEMS: dict[str, Item] = {module.ITEM.name: module.ITEM for module in MODULES}
+
+
+def chosen(names: Sequence[str]) -> tuple[Item, ...]:
+    """The items of these names, `flt-table1:mnist` for a part of one; all of them if there are none."""
+    return tuple(one(name) for name in names) or tuple(ITEMS.values())
+
+
+def one(name: str) -> Item:
+    """One item, or a part of it."""
+    whole, colon, part = name.partition(":")
+    if whole not in ITEMS:
+        raise unknown("the item", "reproduce", whole, ITEMS)
+    item = ITEMS[whole]
+    if not colon:
+        return item
+    if part not in item.parts:
+        need = f"one of {', '.join(item.parts)}" if item.parts else "no part: it is one piece"
+        raise InputError("the part of an item is not known", where=whole, got=f'"{part}"', need=need)
+
+    def some(terms: Terms) -> tuple[Setting, ...]:
+        return tuple(setting for setting in item.settings(terms) if setting.name.endswith(f"-{part}"))
+
+    return replace(item, name=f"{whole}:{part}", settings=some, parts=())

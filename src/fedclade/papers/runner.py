@@ -1,0 +1,135 @@
+"""Making items: their runs, what is read from them, and the result on disk. What is there already is not made again."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter, process_time
+
+from fedclade.fleet.simulated import cores
+from fedclade.papers import encoders, writing
+from fedclade.papers.found import Found
+from fedclade.papers.item import Item, Setting, Terms
+from fedclade.papers.plans import all_plans, finished, tiny
+from fedclade.papers.timing import minutes_left, written_minutes
+from fedclade.relate.embedding import warming
+from fedclade.runs.compare import compare
+from fedclade.runs.durable import write_file
+from fedclade.runs.environment import environment
+from fedclade.runs.experiment import Experiment
+from fedclade.runs.folder import finite
+from fedclade.runs.loop import Watch
+from fedclade.runs.run import unwatched
+
+FORMAT = 1  # of a result; one of another format is made anew
+TOLD = ("python", "packages", "platform", "cores", "memory_bytes", "git_commit")  # of the environment
+
+Result = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Watching:
+    """Somebody who looks on."""
+
+    tell: Callable[[str], None] = lambda _: None
+    watch: Callable[[Path], Watch] = lambda _: unwatched
+
+
+def reproduce(items: Sequence[Item], terms: Terms, *, jobs: int = 0, watching: Watching | None = None) -> list[Result]:
+    """Every item's result: made now, or as it was stored. The tables of all are written at the end."""
+    looking = watching or Watching()
+    terms.folder.mkdir(parents=True, exist_ok=True)
+    results = [made(item, terms, jobs or cores(), looking) for item in items]
+    writing.write_all(results, terms.folder / terms.name)
+    return results
+
+
+def made(item: Item, terms: Terms, jobs: int, looking: Watching) -> Result:
+    """One item: its stored result if the recipe is still the same, else a new one."""
+    settings = item.settings(terms)
+    plans = all_plans(settings, terms)
+    recipe = digest(item, plans, terms)
+    path = terms.folder / terms.name / "results" / f"{item.name.replace(':', '-')}.json"
+    stored = read_result(path)
+    if stored is not None and stored.get("recipe_sha256") == recipe:
+        looking.tell(f"{item.name}: {stored['verdict']}, as it was")
+        return stored
+    expected = written_minutes(minutes_left(item, settings, terms))
+    looking.tell(f"{item.name}: {item.title}; about {expected} on two cores")
+    begin, begun = perf_counter(), process_time()
+    new = [each for each in plans if not finished(each)]
+    for encoder in dict.fromkeys(each for setting in settings for each in setting_as_run(setting, terms).encoders):
+        encoders.make(encoder, terms, looking.tell)
+    if new and any(getattr(plan.method, "embedding", "none") == "umap" for plan in plans.values()):
+        warming().join()  # here, once, and not in every process
+    runs = compare(plans, jobs=min(jobs, max(len(new), 1)), watch=looking.watch) if plans else ()
+    outcome = item.read(Found(terms, settings, looking.tell))
+    result = {
+        "format": FORMAT,
+        **writing.as_data(item, outcome),
+        "scale": terms.scale,
+        "as_published": terms.published,
+        "command": command(item, terms),
+        "seeds": sorted({plan.run.seed for plan in plans.values()}) or [0],
+        "runs": len(plans),
+        "run_seconds": sum(number(run.result["seconds"]) for run in runs),
+        "run_cpu_seconds": sum(number(run.result["cpu_seconds"]) for run in runs),
+        "seconds": perf_counter() - begin,
+        "cpu_seconds_here": process_time() - begun,
+        "environment": {name: value for name, value in environment().items() if name in TOLD},
+        "recipe": {setting.name: told(setting_as_run(setting, terms)) for setting in settings},
+        "recipe_sha256": recipe,
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_file(path, json.dumps(finite(result), indent=1, allow_nan=False).encode())
+    looking.tell(f"{item.name}: {result['verdict']}")
+    return json.loads(path.read_bytes())  # type: ignore[no-any-return]  # what was just written
+
+
+def setting_as_run(setting: Setting, terms: Terms) -> Setting:
+    """What is really run."""
+    return tiny(setting) if terms.scale == "tiny" else setting
+
+
+def read_result(path: Path) -> Result | None:
+    """A stored result; None if there is none that can be used."""
+    with suppress(OSError, ValueError):
+        found = json.loads(path.read_bytes())
+        if isinstance(found, dict) and found.get("format") == FORMAT:
+            return found
+    return None
+
+
+def digest(item: Item, plans: Mapping[Path, Experiment], terms: Terms) -> str:
+    """By which a result is known to be of this recipe: every experiment, without its engine and where its files are."""
+    asked = [plan.toml().replace(str(terms.folder), "") for plan in plans.values()]
+    whole = json.dumps([item.name, item.title, item.rule, terms.name, sorted(asked)])
+    return hashlib.sha256(whole.encode()).hexdigest()
+
+
+def command(item: Item, terms: Terms) -> str:
+    """What makes it again."""
+    return f"fedclade reproduce {item.name} --scale {terms.scale}" + (" --as-published" if terms.published else "")
+
+
+def told(setting: Setting) -> dict[str, object]:
+    """A setting as plain data, without where files are on this machine."""
+    return {
+        "data": setting.data,
+        "net": setting.net,
+        "local": setting.local,
+        "run": setting.run,
+        "methods": {
+            label: {name: Path(str(value)).name if name == "encoder" else value for name, value in method.items()}
+            for label, method in setting.methods.items()
+        },
+        "others": setting.others,
+        "seeds": setting.seeds,
+    }
+
+
+def number(value: object) -> float:
+    """A number of a verdict."""
+    return float(value) if isinstance(value, int | float) else 0.0

@@ -1,0 +1,60 @@
+"""The rules of verdicts, the same for all items. They were written before the runs that they judge.
+
+A line is reproduced if ours is within its tolerance of the printed number. Otherwise it has the same direction if it
+stands to the number that it is compared with as the printed ones stand to each other: above, below, or equal. Otherwise
+it is not reproduced.
+
+An item is not reproduced if one of its main claims does not hold, or if it has none and a line is not reproduced. It is
+reproduced if all claims hold and all lines are
+reproduced. Between these it has the same direction.
+"""
+
+from fedclade.papers.item import Line, Outcome, Verdict
+
+POINTS = 2.0  # of accuracy: within so many percentage points a printed one is reproduced
+EQUAL = 0.5  # points: accuracies that are no further apart are equal
+ACCURACY_RULE = (
+    f"An accuracy is reproduced within {POINTS:g} percentage points of the printed one. Otherwise it has the same "
+    "direction if it stands to FLT's (FLT's own: to FedAvg's) as the printed ones do: above, below, or equal within "
+    f"{EQUAL:g} points. A variance is reproduced within a factor of two, and has a direction likewise. The item is not "
+    "reproduced if one of its main claims fails, reproduced if all claims hold and all accuracies are reproduced, and "
+    "has the same direction otherwise; variances have a verdict of their own and do not count for the item's."
+)
+CLAIMS_RULE = (
+    "The item prints curves or pictures, no numbers: it is judged by what the paper says of them. Reproduced if all "
+    "claims hold, not reproduced if a main one fails, the same direction otherwise. Where the text gives a number, "
+    "that is a line of the table."
+)
+
+
+def of_line(line: Line) -> Verdict:
+    """The verdict of one number."""
+    if line.printed is None or line.ours is None:
+        return ""
+    if line.printed == line.ours or abs(line.ours - line.printed) <= line.tolerance:
+        return "reproduced"
+    if line.other is not None:
+        printed, ours = line.other
+        if direction(line.printed, printed, line.equal) == direction(line.ours, ours, line.equal):
+            return "same direction"
+    return "not reproduced"
+
+
+def direction(one: float, other: float, equal: float) -> int:
+    """1: above; -1: below; 0: as good as equal."""
+    if one == other or abs(one - other) <= equal:
+        return 0
+    return 1 if one > other else -1
+
+
+def of_outcome(outcome: Outcome) -> Verdict:
+    """The verdict of an item."""
+    judged = [verdict for line in outcome.lines if not line.aside and (verdict := of_line(line))]
+    if not judged and not outcome.claims:
+        return ""
+    if any(claim.main and not claim.holds for claim in outcome.claims):
+        return "not reproduced"
+    if not outcome.claims and "not reproduced" in judged:
+        return "not reproduced"
+    whole = all(verdict == "reproduced" for verdict in judged) and all(claim.holds for claim in outcome.claims)
+    return "reproduced" if whole else "same direction"

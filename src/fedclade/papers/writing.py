@@ -1,0 +1,188 @@
+"""Results as people and machines read them: plain data, Markdown, and one HTML page that works offline."""
+
+import html
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from fedclade.papers.item import Claim, Item, Line, Outcome
+from fedclade.papers.verdicts import of_line, of_outcome
+from fedclade.runs.durable import write_file
+from fedclade.runs.folder import finite
+
+Result = Mapping[str, object]
+HOLDS = {True: "holds", False: "<b>does not hold</b>"}
+HEADINGS = ("", "", "printed", "ours", "difference", "verdict")
+STYLE = (
+    "body{font:16px/1.5 system-ui,sans-serif;color:#1b1f24;max-width:1000px;margin:2rem auto;padding:0 1rem}"
+    "table{border-collapse:collapse;font-variant-numeric:tabular-nums}"
+    "th,td{padding:.3rem .8rem;text-align:right;border-bottom:1px solid #d7dce1}"
+    "th:first-child,td:first-child,th:nth-child(2),td:nth-child(2){text-align:left}"
+    ".small{color:#57606a;font-size:.875rem}"
+)
+
+
+def as_data(item: Item, outcome: Outcome) -> dict[str, object]:
+    """An item and what it came to, as plain data."""
+    return {
+        "item": item.name,
+        "paper": item.paper,
+        "title": item.title,
+        "verdict": of_outcome(outcome),
+        "rule": item.rule,
+        "differs": item.differs,
+        "lines": [line_data(line) for line in outcome.lines],
+        "claims": [claim_data(claim) for claim in outcome.claims],
+        "series": {name: dict(curve) for name, curve in outcome.series.items()},
+        "notes": list(outcome.notes),
+    }
+
+
+def line_data(line: Line) -> dict[str, object]:
+    """One number. `never` stands for a number that is not reached."""
+    apart = None if line.printed is None or line.ours is None else line.ours - line.printed
+    return {
+        "row": line.row,
+        "column": line.column,
+        "printed": plain(line.printed),
+        "ours": plain(line.ours),
+        "deviation": plain(line.deviation),
+        "difference": apart if apart is not None and math.isfinite(apart) else None,
+        "tolerance": line.tolerance,
+        "verdict": of_line(line),
+    }
+
+
+def claim_data(claim: Claim) -> dict[str, object]:
+    """One claim."""
+    return {"claim": claim.text, "holds": claim.holds, "seen": claim.told, "main": claim.main}
+
+
+def plain(value: float | None) -> float | str | None:
+    """A number for JSON."""
+    if value is None or math.isnan(value):
+        return None
+    return "never" if math.isinf(value) else value
+
+
+def write_all(results: Sequence[Result], folder: Path) -> None:
+    """Everything that was asked for as results.md, results.json and results.html."""
+    folder.mkdir(parents=True, exist_ok=True)
+    sections = "\n".join(markdown(result) for result in results)
+    text = f"# The papers' tables and figures, printed and ours\n\n{overview(results)}\n{sections}"
+    write_file(folder / "results.md", text.encode())
+    write_file(folder / "results.json", json.dumps(finite({"items": list(results)}), allow_nan=False).encode())
+    body = "\n".join(section(result) for result in results)
+    page = (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>fedclade: the papers, printed and ours'
+        f"</title><style>{STYLE}</style></head><body>\n<h1>The papers' tables and figures, printed and ours</h1>\n"
+        f"{body}\n</body></html>\n"
+    )
+    write_file(folder / "results.html", page.encode())
+
+
+def overview(results: Sequence[Result]) -> str:
+    """One line for each item, as Markdown."""
+    rows = [
+        (f"`{each['item']}`", str(each["title"]), str(each["scale"]), f"**{each['verdict'] or '-'}**")
+        for each in results
+    ]
+    return table(("item", "what it shows", "scale", "verdict"), rows)
+
+
+def markdown(result: Result, level: int = 2) -> str:
+    """One item as a section of Markdown."""
+    parts = [f"{'#' * level} {result['item']}: {result['title']}\n", f"**{result['verdict'] or 'no verdict'}**\n"]
+    lines = listed(result["lines"])
+    if lines:
+        parts.append(table(HEADINGS, [cells(line) for line in lines]))
+    for claim in listed(result["claims"]):
+        sign = "holds" if claim["holds"] else "**does not hold**"
+        parts.append(f"- {claim['claim']}: {sign} ({claim['seen']})")
+    parts.append("")
+    for note in listed_text(result["notes"]):
+        parts.append(f"{note}\n")
+    parts.append(f"What differs from the paper: {result['differs']}\n")
+    parts.append(f"Rule: {result['rule']}\n")
+    parts.append(f"Made by `{result['command']}`, {made_in(result)}.\n")
+    return "\n".join(parts)
+
+
+def section(result: Result) -> str:
+    """One item as a section of HTML."""
+
+    def safe(value: object) -> str:
+        return html.escape(str(value))
+
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{safe(cell)}</td>" for cell in cells(line)) + "</tr>" for line in listed(result["lines"])
+    )
+    head = "".join(f"<th>{heading}</th>" for heading in HEADINGS)
+    shown = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if rows else ""
+    claims = "".join(
+        f"<li>{safe(claim['claim'])}: {HOLDS[bool(claim['holds'])]} ({safe(claim['seen'])})</li>"
+        for claim in listed(result["claims"])
+    )
+    notes = "".join(f"<p>{safe(note)}</p>" for note in listed_text(result["notes"]))
+    return (
+        f'<section id="{safe(result["item"])}"><h2>{safe(result["item"])}: {safe(result["title"])}</h2>'
+        f"<p><b>{safe(result['verdict'] or 'no verdict')}</b></p>{shown}<ul>{claims}</ul>{notes}"
+        f"<p>What differs from the paper: {safe(result['differs'])}</p>"
+        f'<p class="small">Rule: {safe(result["rule"])}</p>'
+        f'<p class="small"><code>{safe(result["command"])}</code>, {safe(made_in(result))}</p></section>'
+    )
+
+
+def made_in(result: Result) -> str:
+    """What it took."""
+    seconds = result["run_cpu_seconds"]
+    here = result["cpu_seconds_here"]
+    assert isinstance(seconds, int | float)
+    assert isinstance(here, int | float)
+    seeds = listed_text(result["seeds"])
+    return f"seeds {', '.join(str(seed) for seed in seeds)}, {max(seconds, here):.0f} s of processor time"
+
+
+def cells(line: Mapping[str, object]) -> tuple[str, ...]:
+    """One number of an item, under HEADINGS."""
+    spread = line["deviation"]
+    ours = shown_number(line["ours"])
+    if isinstance(spread, float) and spread > 0:
+        ours += f" ± {shown_number(spread)}"
+    difference = line["difference"]
+    apart = f"{difference:+.2f}" if isinstance(difference, int | float) else "-"
+    return (
+        str(line["row"]),
+        str(line["column"]),
+        shown_number(line["printed"]),
+        ours,
+        apart,
+        str(line["verdict"]) or "-",
+    )
+
+
+def shown_number(value: object) -> str:
+    """A number with as many digits as it needs."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return "-" if value is None else str(value)
+    return f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:.2f}"
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of Markdown."""
+    lines = ["| " + " | ".join(headings) + " |", "| " + " | ".join("---" for _ in headings) + " |"]
+    lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def listed(value: object) -> list[dict[str, object]]:
+    """A list of tables."""
+    assert isinstance(value, list)
+    return value
+
+
+def listed_text(value: object) -> list[object]:
+    """A list of plain values."""
+    assert isinstance(value, list)
+    return value
