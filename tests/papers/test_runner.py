@@ -1,0 +1,162 @@
+"""Runs are made once, shared and resumed; results say what was seen. On scikit-learn's digits, in seconds."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fedclade.nouns import InputError
+from fedclade.papers.accuracy import accuracy_lines, at_least
+from fedclade.papers.found import Found, first_at_least
+from fedclade.papers.item import Claim, Item, Outcome, Setting, Terms
+from fedclade.papers.plans import all_plans, plans_of
+from fedclade.papers.runner import Watching, reproduce
+from fedclade.papers.training import on_training_examples
+from fedclade.runs.loop import Progress, Watch
+
+SETTING = Setting(
+    name="digits",
+    data={"source": "digits", "world": "classes", "clients": 8, "groups": 4},
+    net={"name": "logistic"},
+    local={"lr": 0.1},
+    run={"rounds": 4, "evaluate_every": 2, "participation": 1.0},
+    methods={"FedAvg": {"name": "fedavg"}, "Local": {"name": "local"}},
+    others={"Local": {"local": {"epochs": 2}, "run": {"rounds": 2}}},
+    seeds=2,
+    minutes=0.1,
+)
+
+
+def read(found: Found) -> Outcome:
+    lines = accuracy_lines(found, "digits", {"Local": (95.0, 1.0), "FedAvg": (50.0, 9.0)}, "Local")
+    claim = at_least(found, "digits", "Local", "FedAvg", 0, "Local is ahead")
+    return Outcome(lines, (claim,), {"FedAvg": found.curve("digits", "FedAvg")})
+
+
+def shortly(found: Found) -> Outcome:
+    return Outcome(claims=(Claim("Local was run", len(found.runs("digits", "Local")) == 2, ""),))
+
+
+TABLE = Item(name="a-table1", paper="A", title="", differs="", rule="", settings=lambda _: (SETTING,), read=read)
+FIGURE = replace(TABLE, name="a-figure1", read=shortly)
+
+
+class Seen:
+    """Who was run, and what was told."""
+
+    def __init__(self) -> None:
+        self.runs: list[str] = []
+        self.told: list[str] = []
+
+    def watching(self) -> Watching:
+        return Watching(tell=self.told.append, watch=self.watch)
+
+    def watch(self, path: Path) -> Watch:
+        def move(now: Progress) -> None:
+            self.runs.append(f"{path.name} {now.round}")
+
+        return move
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Terms, Seen]:
+    terms, seen = Terms(tmp_path_factory.mktemp("made"), "small"), Seen()
+    reproduce([TABLE, FIGURE], terms, jobs=1, watching=seen.watching())
+    return terms, seen
+
+
+def test_every_run_is_made_once_for_all_items(made: tuple[Terms, Seen]) -> None:
+    """FedAvg has four rounds, Local two, and there are two seeds: twelve rounds, though two items ask for them."""
+    _, seen = made
+    assert len(seen.runs) == 12
+    assert seen.runs.count("local-seed1 2") == 1
+    assert "about 10 seconds on two cores" in seen.told[0]
+
+
+def test_a_second_call_does_nothing(made: tuple[Terms, Seen]) -> None:
+    terms, _ = made
+    files = {path: path.stat().st_mtime_ns for path in terms.folder.rglob("*") if path.is_file()}
+    again = Seen()
+    reproduce([TABLE, FIGURE], terms, jobs=1, watching=again.watching())
+    assert again.runs == []
+    changed = {path.name for path, then in files.items() if path.stat().st_mtime_ns != then}
+    assert changed <= {"results.md", "results.json", "results.html"}
+
+
+def test_a_run_that_is_missing_is_made_again_and_no_other(made: tuple[Terms, Seen]) -> None:
+    terms, _ = made
+    folder = terms.folder / "small"
+    before = json.loads((folder / "results" / "a-table1.json").read_bytes())
+    shutil.rmtree(folder / "runs" / "digits" / "local-seed1")
+    (folder / "results" / "a-table1.json").unlink()
+    again = Seen()
+    result = reproduce([TABLE], terms, jobs=1, watching=again.watching())[0]
+    assert again.runs == ["local-seed1 1", "local-seed1 2"]
+    assert result["lines"] == before["lines"]
+
+
+def test_what_a_result_holds(made: tuple[Terms, Seen]) -> None:
+    terms, _ = made
+    result = json.loads((terms.folder / "small" / "results" / "a-table1.json").read_bytes())
+    assert result["command"] == "fedclade reproduce a-table1 --scale small"
+    assert result["seeds"] == [0, 1]
+    assert result["runs"] == 4
+    assert str(terms.folder) not in json.dumps(result)
+    local = next(line for line in result["lines"] if line["row"] == "Local" and line["column"] == "accuracy")
+    assert local["printed"] == 95.0
+    assert local["difference"] == pytest.approx(local["ours"] - 95.0)
+    assert result["recipe"]["digits"]["methods"]["Local"] == {"name": "local"}
+    assert result["series"]["FedAvg"]["x"] == [2.0, 4.0]
+    for name in ("results.md", "results.html"):
+        text = (terms.folder / "small" / name).read_text()
+        assert "a-table1" in text
+        assert "Local is ahead" in text
+
+
+def test_figures_over_seeds(made: tuple[Terms, Seen]) -> None:
+    """The mean and the deviation of two runs, by hand."""
+    terms, _ = made
+    found = Found(terms, [SETTING])
+    one, other = (100 * float(str(run.result()["accuracy"])) for run in found.runs("digits", "FedAvg"))
+    seen = found.accuracy("digits", "FedAvg")
+    assert seen.mean == pytest.approx((one + other) / 2)
+    assert seen.deviation == pytest.approx(abs(one - other) / 2)
+    assert found.curve("digits", "FedAvg")["y"][-1] == pytest.approx(seen.mean)
+
+
+def test_training_accuracy_is_that_of_each_clients_own_examples(made: tuple[Terms, Seen]) -> None:
+    """Local's models, applied here by hand to what their clients trained on."""
+    terms, _ = made
+    accuracy, _ = on_training_examples(Found(terms, [replace(SETTING, seeds=1)]), "digits", "Local")
+    path = next(path for path in plans_of(SETTING, terms) if path.name == "local-seed0")
+    models = Found(terms, [SETTING]).runs("digits", "Local")[0].models()
+    federation = plans_of(SETTING, terms)[path].federation()
+    shares = []
+    for client in federation.clients:
+        held = federation[client].train
+        row = models.row_of(client)
+        weights, bias = row[:640].reshape(10, 64), row[640:]
+        guessed = (held.inputs.reshape(len(held), 64) @ weights.T + bias).argmax(axis=1)
+        shares.append((guessed == held.labels).mean())
+    assert accuracy.mean == pytest.approx(100 * sum(shares) / len(shares))
+
+
+def test_tiny_has_two_rounds_and_no_verdict(tmp_path: Path) -> None:
+    seen = Seen()
+    result = reproduce([TABLE], Terms(tmp_path, "tiny"), jobs=1, watching=seen.watching())[0]
+    assert sorted(seen.runs) == ["fedavg-seed0 1", "fedavg-seed0 2", "local-seed0 1", "local-seed0 2"]
+    assert result["verdict"] == ""
+
+
+def test_two_settings_of_one_name_are_refused() -> None:
+    other = replace(SETTING, local={"lr": 0.2})
+    with pytest.raises(InputError, match="two settings have one folder"):
+        all_plans((SETTING, other), Terms(Path("out"), "small"))
+
+
+def test_rounds_to_a_target() -> None:
+    curve = {"x": [5.0, 10.0, 15.0], "y": [40.0, 70.0, 65.0]}
+    assert first_at_least(curve, 65.0) == 10.0
+    assert first_at_least(curve, 71.0) is None
