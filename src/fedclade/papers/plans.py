@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fedclade.nouns import InputError
-from fedclade.papers.item import Setting, Table, Terms
+from fedclade.papers.item import Setting, Terms
 from fedclade.runs.compare import folder_name
 from fedclade.runs.experiment import Experiment, experiment_from
 from fedclade.runs.folder import RunFolder, is_run

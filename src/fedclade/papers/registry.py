@@ -6,6 +6,9 @@ from dataclasses import replace
 from fedclade.nouns import InputError
 from fedclade.nouns.settings import unknown
 from fedclade.papers import (
+    abc_figure5,
+    abc_figure6,
+    abc_table1,
     cfl_figure3,
     cfl_figure6,
     cfl_figure7,
@@ -39,6 +42,7 @@ MODULES = (
     *(flt_table6, flt_table7, flt_table8, flt_table9, flt_table10),
     *(flt_figure2, flt_figure3, flt_figure4, flt_figure5, flt_figure6, flt_figure7, flt_figure12),
     *(cfl_figure3, cfl_figure6, cfl_figure7, cfl_figure8, cfl_figure9, cfl_figure10, cfl_newcomers, cfl_theory),
+    *(abc_figure5, abc_figure6, abc_table1),
 )
 ITEMS: dict[str, Item] = {module.ITEM.name: module.ITEM for module in MODULES}
 

@@ -1,0 +1,57 @@
+"""What the items of ABC's paper share: its data sets, mixes and sessions.
+
+Assadi, Ahn, Esmailzadeh: Accelerating federated learning through attention on local model updates (2023). N clients, K
+of them in a round, five batches of ten between two communications; a session ends at a target accuracy. The appendix
+with its hyper-parameters is not available: net, step size, momentum and mixes are ours.
+"""
+
+from fedclade.papers.item import Setting, Table, Terms
+
+PAPER = "ABC"
+SOURCES = {"EMNIST": "mnist", "FMNIST": "fashion-mnist", "CIFAR10": "cifar10"}
+"""Its EMNIST has ten classes, like MNIST, which its abstract names instead."""
+TARGETS = {"EMNIST": 75.0, "FMNIST": 70.0, "CIFAR10": 45.0}
+MIXES = ("2C-1", "2C-2", "5C")
+SESSIONS = ((10, 2), (50, 2), (50, 10))
+"""Clients, and how many of them take part in a round."""
+METHODS: dict[str, Table] = {
+    "FedAvg": {"name": "fedavg"},
+    "FedAvg, least used": {"name": "fedavg", "selection": "balanced"},
+    "ABC": {"name": "abc"},
+}
+"""The second has no scores: it shows what is owed to asking everybody equally often. ABC has groups of drifts."""
+LOCAL: Table = {"batch": 10, "lr": 0.01, "momentum": 0.9}
+
+
+def world(data: str, mix: str, clients: int) -> Table:
+    """500 training examples for each client, 1,000 of CIFAR-10, and a quarter as many to be tested on."""
+    # 50 clients with 1,250 examples have 62,500, more than CIFAR-10's 50,000; and 5C needs 7.2 of a class for each.
+    each = 625 if data != "CIFAR10" else 1250 if clients <= 10 else 690
+    return {"source": SOURCES[data], "world": "dominant", "mix": mix, "clients": clients, "examples": each}
+
+
+def session(terms: Terms, data: str, mix: str, clients: int, chosen: int) -> Setting:
+    """One federated learning session, with every method."""
+    rounds = (5000 if data == "CIFAR10" else 3500) if terms.whole else 100
+    return Setting(
+        name=f"abc-{data.lower()}-{mix}-N{clients}-K{chosen}",
+        data=world(data, mix, clients),
+        net={"name": "abc_cnn"},
+        local={**LOCAL, "steps": 5 if terms.whole else 25},
+        run={"rounds": rounds, "participation": chosen / clients, "evaluate_every": 10 if terms.whole else 4},
+        methods=METHODS,
+        seeds=1 if terms.whole else 2,
+        minutes=rounds * (0.010 if terms.whole else 0.005),
+    )
+
+
+def sessions(terms: Terms) -> dict[tuple[str, str, int, int], Setting]:
+    """All of table 1; at small scale two data sets, and one number of participants for each number of clients."""
+    small = (("EMNIST", "FMNIST"), ((10, 2), (50, 10)))
+    data_sets, sizes = (tuple(SOURCES), SESSIONS) if terms.whole else small
+    return {
+        (data, mix, clients, chosen): session(terms, data, mix, clients, chosen)
+        for data in data_sets
+        for mix in MIXES
+        for clients, chosen in sizes
+    }

@@ -1,0 +1,64 @@
+"""ABC, figure 6: accuracy against rounds; ABC's curve is steadier."""
+
+import numpy as np
+
+from fedclade.papers.abc import METHODS, PAPER, session, sessions
+from fedclade.papers.abc_table1 import ITEM as TABLE_1
+from fedclade.papers.found import Found
+from fedclade.papers.item import Claim, Item, Outcome, Setting, Terms
+from fedclade.papers.verdicts import CLAIMS_RULE
+from fedclade.report.comparison import as_number
+
+
+def settings(terms: Terms) -> tuple[Setting, ...]:
+    """The sessions of ten clients under 2C-1: the paper does not say which three it draws."""
+    data_sets = dict.fromkeys(data for data, *_ in sessions(terms))
+    return tuple(session(terms, data, "2C-1", 10, 2) for data in data_sets)
+
+
+def read(found: Found) -> Outcome:
+    """Curves, and how much accuracy goes up and down from one evaluation to the next."""
+    series, claims = {}, []
+    for setting in found.settings:
+        data = setting.name.split("-")[1].upper()
+        restless = {}
+        for label in METHODS:
+            series[f"{data}, {label}"] = found.curve(setting.name, label)
+            restless[label] = float(
+                np.mean([unrest(found, setting.name, label, seed) for seed in range(setting.seeds)])
+            )
+        claims.append(
+            Claim(
+                f"{data}: ABC's curve is less wiggly than FedAvg's",
+                restless["ABC"] < restless["FedAvg"],
+                ", ".join(f"{label} {value:.1f} points" for label, value in restless.items()),
+            )
+        )
+        area = {label: float(np.mean(found.curve(setting.name, label)["y"])) for label in METHODS}
+        claims.append(
+            Claim(
+                f"{data}: ABC's is above FedAvg's, on the mean over all rounds",
+                area["ABC"] > area["FedAvg"],
+                ", ".join(f"{label} {value:.1f} %" for label, value in area.items()),
+                main=False,
+            )
+        )
+    return Outcome(claims=tuple(claims), series=series)
+
+
+def unrest(found: Found, setting: str, label: str, seed: int) -> float:
+    """How far accuracy moves between two evaluations, in points, on the mean; in the second half of a run."""
+    run = found.runs(setting, label)[seed]
+    reached = [100 * as_number(event["accuracy"]) for event in run.events() if event["event"] == "evaluation"]
+    return float(np.abs(np.diff(reached[len(reached) // 2 :])).mean()) if len(reached) > 3 else 0.0
+
+
+ITEM = Item(
+    name="abc-figure6",
+    paper=PAPER,
+    title="Accuracy against rounds for FedAvg, the least used clients and ABC",
+    differs=TABLE_1.differs,
+    rule=CLAIMS_RULE + " Wiggly: the mean step, up or down, between two evaluations in the second half of a run.",
+    settings=settings,
+    read=read,
+)
