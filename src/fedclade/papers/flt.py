@@ -37,7 +37,7 @@ def encoded(terms: Terms, encoder: str, *, tuned: bool, points: int, blocks: boo
 
 def enc1(terms: Terms, source: str) -> Pretrained:
     """An encoder that has seen the clients' classes, among others."""
-    images, epochs = (0, 30) if terms.whole else (10_000, 3)
+    images, epochs = (30_000, 10) if terms.whole else (10_000, 3)
     if source == "mnist":
         return Pretrained("enc1-emnist", (first_here(*LEAF),), epochs, images)
     return Pretrained("enc1-cifar", ("cifar10", first_here("cifar100", "tiny-imagenet-10")), epochs, images)

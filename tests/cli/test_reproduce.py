@@ -1,0 +1,58 @@
+"""`fedclade reproduce`: what it lists, what it refuses, what it writes, and that it does nothing twice."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cli.calling import call, parsed
+from fedclade.papers.registry import ITEMS
+
+
+def test_it_lists_every_item(capsys: pytest.CaptureFixture[str]) -> None:
+    found = parsed("reproduce --list --json", capsys)["items"]
+    assert isinstance(found, list)
+    assert [item["item"] for item in found] == list(ITEMS)
+    first = found[0]
+    assert (first["paper"], first["parts"]) == ("FLT", ["mnist", "cifar10"])
+    assert 0 < first["minutes_small"] < first["minutes_paper"]
+    code, out, _ = call("reproduce --list --quiet", capsys)
+    assert (code, out.split()) == (0, list(ITEMS))
+    code, out, _ = call("reproduce --list flt-table4 cfl-theory", capsys)
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines()] == ["item", "flt-table4", "cfl-theory", "Times"]
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("reproduce flt-tabel4", 'the item is not known, reproduce: got "flt-tabel4", need one of flt-table1, '),
+        (
+            "reproduce flt-table4:cnn",
+            'the part of an item is not known, flt-table4: got "cnn", need one of mlp, leaf_cnn',
+        ),
+        ("reproduce --scale large", "Invalid value for '--scale'"),
+    ],
+)
+def test_what_is_wrong_is_said(command: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = call(command, capsys)
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ")
+    assert message in err
+
+
+def test_an_item_that_is_computed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All properties hold in every instance; the second call takes what is stored."""
+    made = parsed(f"reproduce cfl-theory --scale small --out {tmp_path} --json", capsys)
+    items = made["items"]
+    assert isinstance(items, list)
+    assert items[0]["verdict"] == "reproduced"
+    assert [claim["seen"] for claim in items[0]["claims"]] == ["1000 of 1000 instances", *["1000 of 1000"] * 3]
+    stored = tmp_path / "small" / "results" / "cfl-theory.json"
+    written = stored.stat().st_mtime_ns
+    code, out, err = call(f"reproduce cfl-theory --out {tmp_path}", capsys)
+    assert code == 0
+    assert err == "cfl-theory: reproduced, as it was\n"
+    assert "cfl-theory" in out
+    assert stored.stat().st_mtime_ns == written
+    assert json.loads(stored.read_bytes()) == items[0]
