@@ -9,6 +9,7 @@ import pytest
 
 from fedclade.nouns import InputError
 from fedclade.papers import (
+    abc_table1,
     flt_table1,
     flt_table2,
     flt_table3,
@@ -150,3 +151,11 @@ def test_paper_scale_has_the_printed_settings() -> None:
     assert published["s4-mlp"].data["padded"] is True
     assert published["s4-mlp"].local["epochs"] == 1
     assert published["s4-mlp"].others["FedSEM"]["local"]["epochs"] == 5
+
+
+def test_abc_table_1() -> None:
+    """FMNIST 5C with 50 clients, two of them in a round: FedAvg did not converge, ABC took 1,697 rounds."""
+    assert abc_table1.PRINTED["FMNIST"]["5C"][1] == (float("inf"), 1697)
+    assert abc_table1.PRINTED["EMNIST"]["2C-1"] == ((float("inf"), 967), (2980, 738), (1725, 1363))
+    assert abc_table1.PRINTED["CIFAR10"]["5C"][2] == (3225, 2204)
+    assert abc_table1.PRINTED["FMNIST*"]["2C-2"][0] == (913, 397)

@@ -1,7 +1,7 @@
 """The command that makes the papers' tables and figures again: reproduce."""
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from enum import StrEnum
@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedclade.cli.screen import Json, Quiet, emit, progress, table
+from fedclade.cli.screen import Json, Quiet, emit, table
 
 if TYPE_CHECKING:
     from fedclade.papers.item import Item, Terms
+    from fedclade.papers.runner import Watching
+    from fedclade.runs.loop import Progress, Watch
 
 
 class Size(StrEnum):
@@ -58,10 +60,8 @@ def reproduce(
         return
     from fedclade.papers import runner
 
-    silent = quiet or as_json
-    with progress(silent) as watch, telling(silent) as tell:
-        looking = runner.Watching(tell=tell, watch=lambda path: watch(f"{path.parent.name} {path.name}"))
-        results = runner.reproduce(items, terms, jobs=jobs, watching=looking)
+    with looking(quiet or as_json) as watching:
+        results = runner.reproduce(items, terms, jobs=jobs, watching=watching)
     written = out / terms.name
     if as_json:
         emit({"items": results, "tables": str(written / "results.md"), "report": str(written / "results.html")})
@@ -119,12 +119,42 @@ def show_items(items: "Sequence[Item]", terms: "Terms", as_json: bool, quiet: bo
 
 
 @contextmanager
-def telling(quiet: bool) -> Iterator[Callable[[str], None]]:
-    """Say on stderr what is being done."""
+def looking(quiet: bool) -> "Iterator[Watching]":
+    """Somebody who looks on: a line for each item, and how far its runs are."""
+    from fedclade.papers.runner import Watching
 
-    def line(text: str) -> None:
-        if not quiet:
-            with suppress(BrokenPipeError):
-                print(text, file=sys.stderr)
+    if quiet:
+        yield Watching()
+    elif sys.stderr.isatty():
+        from rich.console import Console
 
-    yield line
+        console = Console(stderr=True, highlight=False)
+        with console.status("") as status:
+            yield Watching(
+                tell=lambda text: console.print(text, markup=False),
+                watch=lambda path: lambda now: status.update(f"{run_name(path)}: round {now.round}/{now.rounds}"),
+            )
+    else:
+        yield Watching(tell=line, watch=tenths)
+
+
+def run_name(path: Path) -> str:
+    """A run by its setting, its method and its seed."""
+    return f"{path.parent.name} {path.name}"
+
+
+def tenths(path: Path) -> "Watch":
+    """A line for each tenth of a run."""
+
+    def told(now: "Progress") -> None:
+        if now.round % max(now.rounds // 10, 1) == 0 or now.round == now.rounds:
+            accuracy = "" if now.accuracy is None else f", accuracy {100 * now.accuracy:.1f} %"
+            line(f"  {run_name(path)}: round {now.round}/{now.rounds}{accuracy}")
+
+    return told
+
+
+def line(text: str) -> None:
+    """One line of stderr."""
+    with suppress(BrokenPipeError):  # nobody reads on, and the work goes on
+        print(text, file=sys.stderr, flush=True)

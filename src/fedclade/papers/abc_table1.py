@@ -9,7 +9,7 @@ from fedclade.papers.item import Claim, Item, Line, Outcome
 
 NEVER = float("inf")  # "Not Converged"
 # For each mix: (FedAvg, ABC) with N=10 K=2, N=50 K=2, N=50 K=10.
-PRINTED = {
+PRINTED: dict[str, dict[str, tuple[tuple[float, float], ...]]] = {
     "EMNIST": {
         "2C-1": ((NEVER, 967), (2980, 738), (1725, 1363)),
         "2C-2": ((3413, 804), (2036, 1015), (1191, 1086)),
@@ -40,7 +40,7 @@ def read(found: Found) -> Outcome:
     for (data, mix, clients, chosen), setting in sessions(found.terms).items():
         ours = {label: rounds_of(found, setting.name, label, data) for label in METHODS}
         place = SESSIONS.index((clients, chosen))
-        fedavg, abc = (float(each) for each in PRINTED[data][mix][place])
+        fedavg, abc = PRINTED[data][mix][place]
         printed = {"FedAvg": fedavg, "ABC": abc}
         for label, reached in ours.items():
             rival = "ABC" if label == "FedAvg" else "FedAvg"
