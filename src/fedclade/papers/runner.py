@@ -70,8 +70,7 @@ def made(item: Item, terms: Terms, jobs: int, looking: Watching) -> Result:
     outcome = item.read(Found(terms, settings, looking.tell))
     result = {
         "format": FORMAT,
-        **writing.as_data(item, outcome),
-        **({"verdict": ""} if terms.scale == "tiny" else {}),  # two rounds show nothing but that it runs
+        **writing.as_data(item, outcome, judged=terms.scale != "tiny"),  # two rounds show only that it runs
         "scale": terms.scale,
         "as_published": terms.published,
         "command": command(item, terms),

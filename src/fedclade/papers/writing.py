@@ -23,16 +23,16 @@ STYLE = (
 )
 
 
-def as_data(item: Item, outcome: Outcome) -> dict[str, object]:
+def as_data(item: Item, outcome: Outcome, *, judged: bool = True) -> dict[str, object]:
     """An item and what it came to, as plain data."""
     return {
         "item": item.name,
         "paper": item.paper,
         "title": item.title,
-        "verdict": of_outcome(outcome),
+        "verdict": of_outcome(outcome) if judged else "",
         "rule": item.rule,
         "differs": item.differs,
-        "lines": [line_data(line) for line in outcome.lines],
+        "lines": [line_data(line) | ({} if judged else {"verdict": ""}) for line in outcome.lines],
         "claims": [claim_data(claim) for claim in outcome.claims],
         "series": {name: dict(curve) for name, curve in outcome.series.items()},
         "notes": list(outcome.notes),
