@@ -99,8 +99,8 @@ ITEM = Item(
         "The mixes 2C-1, 2C-2 and 5C, the net and all hyper-parameters are ours: the paper's are in an appendix that "
         "is not available. Scores are groups of drifts, fedclade's default, not those of a trained attention "
         "network. Accuracy is a mean over the clients' own test examples. 50 clients of CIFAR-10 have 552 images "
-        "instead of 1,000. Small scale: EMNIST and FMNIST, K = 2, 25 batches between communications instead of 5, 60 "
-        "rounds."
+        "instead of 1,000. Small scale: EMNIST and FMNIST, K = 2, 50 clients under 2C-1 only, 25 batches between "
+        "communications instead of 5, 60 rounds."
     ),
     rule=(
         "A number of rounds is reproduced within a fifth of the printed one, and has the same direction if it stands "

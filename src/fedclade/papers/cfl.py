@@ -23,7 +23,7 @@ MNIST_LOCAL: Table = {"epochs": 3, "batch": 100, "lr": 0.05}
 def swapped(terms: Terms, source: str, examples: int) -> Setting:
     """The label-swap problem with so many examples for each client, trained as one cluster: figures 6 and 7."""
     digits = source == "mnist"
-    rounds = 50 if terms.whole else 25
+    rounds = 50 if terms.whole else 20
     images = 20 * examples * rounds / 1e6 * 3 * 2  # millions that are trained on
     return Setting(
         name=f"swap-{source}-{examples}",

@@ -14,7 +14,7 @@ def settings(terms: Terms) -> tuple[Setting, ...]:
     words = {"vocabulary": 10_002, "embedding": 200, "hidden": 256}
     if not terms.whole:
         words = {"vocabulary": 1002, "embedding": 32, "hidden": 32}
-    rounds = 100 if terms.whole else 30
+    rounds = 100 if terms.whole else 20
     return (
         Setting(
             name=NAME,

@@ -65,7 +65,7 @@ ITEM = Item(
     title="Separation gap against the data points of each client, label-swap, by updates and by gradients",
     differs=(
         "The paper names no net, step size or batch for this: a net of three convolutions, 0.1, and 20. Small scale "
-        "has 12,000 parameters, 25 rounds instead of 50, fewer sizes, and on CIFAR-10 12 clients."
+        "has 12,000 parameters, 20 rounds instead of 50, fewer sizes, and on CIFAR-10 12 clients."
     ),
     rule=CLAIMS_RULE + " The smallest number of points with a gap over 0 is reproduced up to twice the printed one.",
     settings=lambda terms: tuple(

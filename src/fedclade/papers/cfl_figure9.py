@@ -44,7 +44,7 @@ def settings(terms: Terms) -> tuple[Setting, ...]:
             run={**EVERYBODY, "rounds": 60, "evaluate_every": 10},
             methods=methods,
             seeds=3,
-            minutes=0.5,
+            minutes=0.8,
         ),
     )
 

@@ -91,14 +91,14 @@ def scenario(terms: Terms, number: int, source: str) -> Setting:
     epochs, rounds, seeds = (1 if digits else 5), 100, 1
     if not terms.whole:
         sizes = {"clients": 100 if digits else 25, "fewer": {"examples": 300}}
-        epochs, rounds, seeds = (1, 20, 3) if digits else (2, 15, 1)
-    minutes = ((8.0, 1.5) if digits else (260.0, 2.5))[0 if terms.whole else 1]
+        epochs, rounds, seeds = (1, 20, 3) if digits else (2, 12, 1)
+    minutes = ((8.0, 2.2) if digits else (260.0, 2.4))[0 if terms.whole else 1]
     return Setting(
         name=f"s{number}-{source}",
         data={**world, **sizes, "test_on": "group"},
         net={"name": "mlp" if digits else "lenet"},
         local={**LOCAL, "epochs": epochs, **momentum(terms)},
-        run={"rounds": rounds, "evaluate_every": 10 if terms.whole else 5},
+        run={"rounds": rounds, "evaluate_every": 10 if terms.whole else 4},
         methods={**rivals(terms, 5, alone=True), **flt, OURS: {"name": "flt"}},
         seeds=seeds,
         minutes=minutes,
@@ -147,7 +147,7 @@ def writers(terms: Terms, net: str) -> Setting:
         methods={**methods, **flt, OURS: {"name": "flt", "case": "graph"}},
         others={"IFCA": slow},
         seeds=1 if terms.whole or not mlp else 3,
-        minutes=((150.0, 1.5) if mlp else (1500.0, 3.0))[0 if terms.whole else 1],
+        minutes=((150.0, 2.0) if mlp else (1500.0, 2.5))[0 if terms.whole else 1],
     )
 
 
@@ -158,7 +158,7 @@ def structured(terms: Terms, net: str) -> Setting:
     epochs, rounds = 5, 100
     if not terms.whole:
         sizes = {"clients": 240 if mlp else 40, "fewer": {"examples": 100 if mlp else 60}}
-        epochs, rounds = (5, 30) if mlp else (2, 10)
+        epochs, rounds = (5, 30) if mlp else (2, 8)
     others: dict[str, dict[str, Table]] = {}
     if terms.published:
         sizes["padded"] = True
@@ -177,5 +177,5 @@ def structured(terms: Terms, net: str) -> Setting:
         },
         others=others,
         seeds=1 if terms.whole or not mlp else 3,
-        minutes=((50.0, 2.0) if mlp else (900.0, 3.0))[0 if terms.whole else 1],
+        minutes=((50.0, 3.0) if mlp else (900.0, 2.5))[0 if terms.whole else 1],
     )

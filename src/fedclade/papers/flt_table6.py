@@ -29,7 +29,7 @@ def settings(terms: Terms) -> tuple[Setting, ...]:
                 "FedSEM": {"name": "fedsem", "clusters": GROUPS, "all_join": False},
                 "IFCA": {"name": "ifca", "clusters": GROUPS, "restarts": 1, "all_choose": False},
             },
-            minutes=1.0,
+            minutes=0.5,
             encoders=(needed,),
         ),
     )
