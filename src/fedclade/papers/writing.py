@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from fedclade.papers.drawing import drawn
 from fedclade.papers.item import Claim, Item, Line, Outcome
 from fedclade.papers.verdicts import of_line, of_outcome
 from fedclade.runs.durable import write_file
@@ -124,10 +125,13 @@ def section(result: Result) -> str:
         f"<li>{safe(claim['claim'])}: {HOLDS[bool(claim['holds'])]} ({safe(claim['seen'])})</li>"
         for claim in listed(result["claims"])
     )
+    series = result["series"]
+    assert isinstance(series, Mapping)
+    pictures = drawn(series)
     notes = "".join(f"<p>{safe(note)}</p>" for note in listed_text(result["notes"]))
     return (
         f'<section id="{safe(result["item"])}"><h2>{safe(result["item"])}: {safe(result["title"])}</h2>'
-        f"<p><b>{safe(result['verdict'] or 'no verdict')}</b></p>{shown}<ul>{claims}</ul>{notes}"
+        f"<p><b>{safe(result['verdict'] or 'no verdict')}</b></p>{shown}{pictures}<ul>{claims}</ul>{notes}"
         f"<p>What differs from the paper: {safe(result['differs'])}</p>"
         f'<p class="small">Rule: {safe(result["rule"])}</p>'
         f'<p class="small"><code>{safe(result["command"])}</code>, {safe(made_in(result))}</p></section>'
