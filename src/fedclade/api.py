@@ -32,6 +32,7 @@ class Settings(TypedDict, total=False):
     evaluate_every: int
     seed: int
     epochs: int
+    steps: int
     batch: int
     lr: float
     momentum: float

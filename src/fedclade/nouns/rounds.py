@@ -9,12 +9,13 @@ import json
 import operator
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from fedclade.nouns.clients import ClientId
+from fedclade.nouns.errors import InputError
 from fedclade.nouns.settings import settings
 
 
@@ -31,6 +32,8 @@ class LocalTraining:
 
     epochs: Annotated[int, Field(ge=1, le=10**6)] = 1
     """Passes over the client's data in a round (E)."""
+    steps: Annotated[int, Field(ge=0, le=10**6)] = 0
+    """Steps in a round instead, each on a full batch of examples that are drawn anew; 0: whole epochs."""
     batch: Annotated[int, Field(ge=1, le=10**9)] = 10
     """Examples in a step; the last one of an epoch may be shorter (B)."""
     lr: Annotated[float, Field(gt=0)] = 0.01
@@ -40,6 +43,12 @@ class LocalTraining:
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
     blind: bool = False
     """Models travel in an order that only clients know: see `fedclade.nets.blind`."""
+
+    @model_validator(mode="after")
+    def nothing_idle(self) -> Self:
+        if self.steps and self.epochs != 1:
+            raise InputError("steps stand in the place of epochs", where="local.epochs", got=str(self.epochs), need="1")
+        return self
 
 
 @dataclass(frozen=True)
