@@ -5,95 +5,73 @@ examples of its own. A drift is what that changed. The reference examples are no
 be tested on: the paper takes them from the test set that it stops by.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedclade.data import Federation, Part
 from fedclade.data.examples import Source
-from fedclade.data.federation import Change, ClientData
+from fedclade.data.federation import ClientData
 from fedclade.fleet.simulated import SimulatedFleet
 from fedclade.nets import Net
-from fedclade.nouns import Assignment, ClientId, InputError, LocalTraining, Round, Rows, generator
+from fedclade.nouns import Assignment, ClientId, InputError, LocalTraining, Round, Row, Rows, generator
+from fedclade.relate.attention import rms_length, taken
 
-SERVER: ClientId = "the server"  # plays a client of a fleet of its own
+SERVER: ClientId = "server"  # the one client of a fleet of its own
 
-Drifts = NDArray[np.float32]
-Watch = Callable[[int, float], None]
-"""Told of each round: its number, and the clients' mean training loss."""
-Shorten = Callable[[Rows], Rows]
-"""What is kept of drifts: (drifts, parameters) in, (drifts, fewer) out."""
+Watch = Callable[[int], None]
+"""Told of each round: its number."""
+Keep = Callable[[int, Rows, Row], None]
+"""Given the drifts of each round: its number, the clients' (clients, parameters), the server's own (parameters,)."""
+
+
+class Run(Protocol):
+    """A run that is ready to be watched."""
+
+    def __call__(self, *, keep: Keep) -> None: ...
 
 
 @dataclass(frozen=True, eq=False)
 class Watched:
-    """The drifts of a run."""
+    """The drifts of a run, over the root mean square length of the clients' in the same round."""
 
-    clients: tuple[ClientId, ...]
-    drifts: Drifts
+    drifts: NDArray[np.float32]
     """(rounds, clients, numbers)"""
-    reference: Drifts
+    reference: NDArray[np.float32]
     """(rounds, numbers): what the server's own examples did to the same model in as many steps."""
 
 
-def watched(
-    federation: Federation,
-    reference: Part,
-    net: Net,
-    *,
-    local: LocalTraining,
-    steps: int,
-    rounds: int,
-    seed: int,
-    watch: Watch = lambda _, __: None,
-    shorten: Shorten = lambda drifts: drifts,
-) -> Watched:
-    """FedAvg with everybody in every round, and its drifts."""
-    many = steps * local.batch
+def watch_run(
+    federation: Federation, reference: Part, net: Net, *, local: LocalTraining, rounds: int, seed: int, keep: Keep
+) -> None:
+    """FedAvg with everybody in every round, and the server beside it; each round's drifts are handed over."""
     served = Federation("reference", {SERVER: ClientData(reference, reference)}, federation.classes)
     model = net.first(seed)
-    seen: list[Drifts] = []
-    aims: list[Drifts] = []
-    with (
-        SimulatedFleet(in_slices(federation, many, rounds, seed), net, workers=0) as fleet,
-        SimulatedFleet(in_slices(served, many, rounds, seed), net, workers=0) as server,
-    ):
+    with SimulatedFleet(federation, net, workers=0) as fleet, SimulatedFleet(served, net, workers=0) as server:
         for number in range(1, rounds + 1):
             now = Round(number, seed, local=local)
-            for each in (fleet, server):
-                each.begin(number)
             updates = fleet.train(Assignment.of_one(model, fleet.clients()), now)
             own = server.train(Assignment.of_one(model, server.clients()), now)
-            seen.append(shorten(updates.rows - model))
-            aims.append(shorten(own.rows - model)[0])
-            model = updates.rows.mean(axis=0, dtype=np.float64).astype(np.float32)
-            watch(number, updates.loss)
-    return Watched(updates.clients, np.stack(seen), np.stack(aims))
+            keep(number, updates.rows - model, own.rows[0] - model)
+            model = np.average(updates.rows, axis=0, weights=updates.examples.astype(np.float64)).astype(np.float32)
 
 
-def in_slices(federation: Federation, many: int, rounds: int, seed: int) -> Federation:
-    """The same clients, each with its next so many training examples in every round: a few steps of an epoch."""
-    changes = []
-    orders = {client: order(len(held.train), many * rounds, seed, client) for client, held in federation.data.items()}
-    for number in range(1, rounds + 1):
-        data: Mapping[ClientId, ClientData] = {
-            client: replace(
-                held,
-                train=replace(held.train, index=held.train.index[orders[client][(number - 1) * many : number * many]]),
-            )
-            for client, held in federation.data.items()
-        }
-        changes.append(Change(number, data, None))
-    return replace(federation, truth=None, changes=tuple(changes))
+def watched(run: Run, inputs: int, watch: Watch = lambda _: None) -> Watched:
+    """The drifts of a whole run as a network that reads so many numbers takes them."""
+    seen: list[NDArray[np.float32]] = []
+    aims: list[NDArray[np.float32]] = []
 
+    def keep(number: int, drifts: Rows, own: Row) -> None:
+        length = rms_length(drifts)
+        seen.append(taken(drifts, inputs, length).astype(np.float32))
+        aims.append(taken(own[None, :], inputs, length)[0].astype(np.float32))
+        watch(number)
 
-def order(examples: int, wanted: int, seed: int, client: ClientId) -> NDArray[np.int64]:
-    """So many positions: every epoch goes through all examples in an order of its own."""
-    epochs = -(-wanted // examples)
-    drawn = [generator(seed, "slices", client, epoch).permutation(examples) for epoch in range(epochs)]
-    return np.concatenate(drawn)[:wanted]
+    run(keep=keep)
+    return Watched(np.stack(seen), np.stack(aims))
 
 
 def reference_of(source: Source, federation: Federation, count: int, seed: int) -> Part:
