@@ -4,7 +4,8 @@ import hashlib
 import json
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter, process_time
 from typing import Protocol
@@ -134,7 +135,8 @@ def play(
     if reached is None:
         ledger = Ledger()
         ledger.refused.extend(fleet.begin(0))
-        state = method.start(Counted(fleet, ledger), first, at(0))
+        with clock.server(ledger):
+            state = method.start(Counted(fleet, ledger), first, at(0))
         standing = Standing()
         check_state(method, state)
         clock.add(ledger)
@@ -162,13 +164,15 @@ def play(
                     folder.note(what, round=number, clients=sorted(whom))
             away = gone
             if newcomers := tuple(client for client in present if client not in models.home):
-                state = method.place(state, newcomers, counted, now)
-                models = method.assignment(state)
+                with clock.server(ledger):
+                    state = method.place(state, newcomers, counted, now)
+                    models = method.assignment(state)
                 folder.note("newcomers", round=number, clients=list(newcomers))
         news: Facts = {}
-        if not by_chance:
-            standing, now, news = selected(selection, standing, models.only(present), counted, now)
-        state, facts = method.round(state, counted, now)
+        with clock.server(ledger):
+            if not by_chance:
+                standing, now, news = selected(selection, standing, models.only(present), counted, now)
+            state, facts = method.round(state, counted, now)
         silence = 0 if ledger.trained else silence + 1
         if silence == SILENT_ROUNDS:
             reasons = sorted({refusal.reason for refusal in ledger.refused})[:1] or ["no answer"]
@@ -212,7 +216,14 @@ class Clock:
         self._fleet = fleet
         self._before = dict(before)
         self._bytes: dict[str, float] = {name: value for name, value in before.items() if name.startswith("bytes_")}
-        self._wall, self._cpu = perf_counter(), process_time()
+        self._wall, self._cpu, self._server = perf_counter(), process_time(), 0.0
+
+    @contextmanager
+    def server(self, ledger: Ledger) -> Iterator[None]:
+        """Inside, the method works: what it does not wait for clients is the server's own."""
+        begin, waited = perf_counter(), ledger.seconds
+        yield
+        self._server += perf_counter() - begin - (ledger.seconds - waited)
 
     def add(self, ledger: Ledger) -> None:
         """What crossed the seam in one round."""
@@ -237,6 +248,7 @@ class Clock:
             **{name: int(count) for name, count in self._bytes.items() if name not in sums},
             "seconds": self._before.get("seconds", 0.0) + perf_counter() - self._wall,
             "cpu_seconds": self._before.get("cpu_seconds", 0.0) + cpu,
+            "server_seconds": self._before.get("server_seconds", 0.0) + self._server,
         }
 
 
