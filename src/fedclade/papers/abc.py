@@ -37,7 +37,7 @@ def session(terms: Terms, data: str, mix: str, clients: int, chosen: int) -> Set
     return Setting(
         name=f"abc-{data.lower()}-{mix}-N{clients}-K{chosen}",
         data=world(data, mix, clients),
-        net={"name": "abc_cnn"},
+        net={"name": "abc_cnn", "start": "he"},
         local={**LOCAL, "steps": 5 if terms.whole else 25},
         run={"rounds": rounds, "participation": chosen / clients, "evaluate_every": 10 if terms.whole else 4},
         methods=METHODS,

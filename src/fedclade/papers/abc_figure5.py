@@ -20,7 +20,7 @@ def settings(_: Terms) -> tuple[Setting, ...]:
         Setting(
             name=f"scores-{data.lower()}-{mix}",
             data=world(data, mix, CLIENTS),
-            net={"name": "abc_cnn"},
+            net={"name": "abc_cnn", "start": "he"},
             local={**LOCAL, "epochs": 1},
             run={"rounds": 2, "participation": 0.2, "evaluate_every": 2},
             methods={"groups": {"name": "abc"}, "scores": {"name": "abc", "score": "pca"}},
