@@ -160,3 +160,29 @@ def test_rounds_to_a_target() -> None:
     curve = {"x": [5.0, 10.0, 15.0], "y": [40.0, 70.0, 65.0]}
     assert first_at_least(curve, 65.0) == 10.0
     assert first_at_least(curve, 71.0) is None
+
+
+def test_an_item_without_its_data_keeps_no_other_from_being_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setenv("FEDCLADE_DATA", str(tmp_path / "empty"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))
+    lacking = replace(SETTING, name="lacking", data={**SETTING.data, "source": "emnist47"})
+    broken = replace(TABLE, name="b-table1", settings=lambda _: (lacking,))
+    seen = Seen()
+    terms = Terms(tmp_path, "tiny")
+    with pytest.raises(InputError, match=r"items could not be made.*b-table1 \(.*emnist47"):
+        reproduce([broken, TABLE], terms, jobs=1, watching=seen.watching())
+    assert "a-table1" in (tmp_path / "tiny" / "results.md").read_text()
+    assert any(line.startswith("b-table1: not made") for line in seen.told)
+    with pytest.raises(InputError, match="emnist47"):
+        reproduce([broken], terms, jobs=1)
+
+
+def test_tables_have_all_that_was_made_so_far(made: tuple[Terms, Seen]) -> None:
+    terms, _ = made
+    reproduce([FIGURE], terms, jobs=1)
+    text = (terms.folder / "small" / "results.md").read_text()
+    assert "a-table1" in text
+    assert "a-figure1" in text

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from fedclade.papers.registry import ITEMS
+from fedclade.papers.registry import place_of
 from fedclade.papers.writing import Result, markdown, table
 from fedclade.runs.durable import write_file
 
@@ -53,12 +53,11 @@ The rules were written down before the runs. Where authors' code does something 
 
 def stored(folder: Path) -> list[Result]:
     """The results that are kept, in the order of the papers; small ones first."""
-    order = list(ITEMS)
     found = [json.loads(path.read_bytes()) for path in sorted(folder.glob("*.json"))]
 
-    def place(result: Mapping[str, object]) -> tuple[int, str, bool, str]:
-        whole, _, part = str(result["item"]).partition(":")
-        return order.index(whole), str(result["scale"] == "paper"), bool(result["as_published"]), part
+    def place(result: Result) -> tuple[int, bool, bool, str]:
+        number, part = place_of(str(result["item"]))
+        return number, result["scale"] == "paper", bool(result["as_published"]), part
 
     return sorted(found, key=place)
 

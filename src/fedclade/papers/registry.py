@@ -47,6 +47,12 @@ MODULES = (
 ITEMS: dict[str, Item] = {module.ITEM.name: module.ITEM for module in MODULES}
 
 
+def place_of(name: str) -> tuple[int, str]:
+    """By which items, and parts of them, stand in the order of the papers."""
+    whole, _, part = name.partition(":")
+    return list(ITEMS).index(whole) if whole in ITEMS else len(ITEMS), part
+
+
 def chosen(names: Sequence[str]) -> tuple[Item, ...]:
     """The items of these names, `flt-table1:mnist` for a part of one; all of them if there are none."""
     return tuple(one(name) for name in names) or tuple(ITEMS.values())

@@ -11,10 +11,12 @@ from pathlib import Path
 from time import perf_counter, process_time
 
 from fedclade.fleet.simulated import cores
+from fedclade.nouns import InputError
 from fedclade.papers import encoders, writing
 from fedclade.papers.found import Found
 from fedclade.papers.item import Item, Setting, Terms
 from fedclade.papers.plans import all_plans, finished, tiny
+from fedclade.papers.registry import place_of
 from fedclade.papers.timing import minutes_left, written_minutes
 from fedclade.relate.embedding import warming
 from fedclade.runs.compare import compare
@@ -40,12 +42,33 @@ class Watching:
 
 
 def reproduce(items: Sequence[Item], terms: Terms, *, jobs: int = 0, watching: Watching | None = None) -> list[Result]:
-    """Every item's result: made now, or as it was stored. The tables of all are written at the end."""
+    """Every item's result: made now, or as it was stored. The tables of all that are there are written after each.
+
+    An item whose data are not here does not keep the others from being made; the error comes at the end.
+    """
     looking = watching or Watching()
-    terms.folder.mkdir(parents=True, exist_ok=True)
-    results = [made(item, terms, jobs or cores(), looking) for item in items]
-    writing.write_all(results, terms.folder / terms.name)
+    folder = terms.folder / terms.name
+    (folder / "results").mkdir(parents=True, exist_ok=True)
+    results: list[Result] = []
+    missing: list[str] = []
+    for item in items:
+        try:
+            results.append(made(item, terms, jobs or cores(), looking))
+        except InputError as wrong:
+            if len(items) == 1:
+                raise
+            missing.append(f"{item.name} ({wrong})")
+            looking.tell(f"{item.name}: not made, {wrong}")
+        writing.write_all(stored_in(folder / "results"), folder)
+    if missing:
+        raise InputError("items could not be made", where=str(folder), got="; ".join(missing), need="their data")
     return results
+
+
+def stored_in(folder: Path) -> list[Result]:
+    """All results of a folder, in the order of the papers."""
+    found = [result for path in sorted(folder.glob("*.json")) if (result := read_result(path)) is not None]
+    return sorted(found, key=lambda result: place_of(str(result["item"])))
 
 
 def made(item: Item, terms: Terms, jobs: int, looking: Watching) -> Result:
@@ -84,7 +107,6 @@ def made(item: Item, terms: Terms, jobs: int, looking: Watching) -> Result:
         "recipe": {setting.name: told(setting_as_run(setting, terms)) for setting in settings},
         "recipe_sha256": recipe,
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
     write_file(path, json.dumps(finite(result), indent=1, allow_nan=False).encode())
     looking.tell(f"{item.name}: {result['verdict']}")
     return json.loads(path.read_bytes())  # type: ignore[no-any-return]  # what was just written
