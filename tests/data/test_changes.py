@@ -163,3 +163,32 @@ def test_newcomers_of_a_group_that_nobody_has_met(steady: Federation) -> None:
 def test_impossible_changes_are_named(world: str, over: dict[str, object], said: str) -> None:
     with pytest.raises(InputError, match=said):
         read_recipe({"source": "digits", "world": world, "clients": 20, **over}).federation(seed=0)
+
+
+def test_with_fewer_examples_clients_keep_some_of_their_own(steady: Federation) -> None:
+    """Seven each, no one twice, all from what the client had; tests and groups as they were; others by another seed."""
+    fewer = build(source="digits", world="classes", clients=20, groups=4, fewer={"examples": 7})
+    assert fewer.truth == steady.truth
+    for client in steady.clients:
+        kept, whole = fewer[client].train.index, steady[client].train.index
+        assert len(kept) == len(set(kept.tolist())) == 7
+        assert set(kept.tolist()) < set(whole.tolist())
+        assert np.array_equal(fewer[client].test.index, steady[client].test.index)
+    same = build(source="digits", world="classes", clients=20, groups=4, fewer={"examples": 10**6})
+    assert same.fingerprint == steady.fingerprint
+    drawn = [fewer[client].train.index.tolist() for client in fewer.clients]
+    assert drawn != [steady[client].train.index[:7].tolist() for client in steady.clients]
+
+
+def test_fewer_examples_go_with_changes() -> None:
+    """Who exchanges data exchanges what was kept."""
+    federation = build(
+        source="digits",
+        world="classes",
+        clients=20,
+        groups=4,
+        fewer={"examples": 5},
+        drift={"round": 3, "kind": "group", "share": 0.2},
+    )
+    for client in changed(federation):
+        assert len(federation.held(client, 3).train) == 5

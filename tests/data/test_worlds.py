@@ -393,9 +393,24 @@ def test_structured_gives_each_class_to_one_group(asked: int, seed: int) -> None
     assert sorted(map(sorted, classes)) == [list(range(low, min(low + each, 10))) for low in range(0, 10, each)]
 
 
+def test_the_published_test_set_has_a_class_that_the_last_group_never_trains_on() -> None:
+    """Classes 0 to 2, 3 to 5, 6 to 8 and 9, 15 tests each: the clients of 9 are tested on 0 too, and nobody else."""
+    asked: Asked = {"clients": 8, "groups": 4, "classes_each": 3, "test_on": "group"}
+    right, leaky = (spread("structured", {**asked, "padded": padded}, 5) for padded in (False, True))
+    found = set()
+    for client in right.clients:
+        trained = tuple(sorted(set(leaky[client].train.labels.tolist())))
+        tested = Counter(leaky[client].test.labels.tolist())
+        assert tested == dict.fromkeys((*trained, *((0,) if trained == (9,) else ())), 15)
+        assert np.array_equal(right[client].train.index, leaky[client].train.index)
+        found.add(trained)
+    assert (9,) in found
+
+
 @pytest.mark.parametrize(
     ("world", "asked", "said"),
     [
+        ("structured", {"clients": 20, "groups": 2, "padded": True}, "padded has no use"),
         ("classes", {"clients": 20, "groups": 11}, "more groups than classes"),
         ("classes", {"clients": 3, "groups": 4}, "more groups than clients"),
         ("classes", {"clients": 2000, "groups": 2}, "more clients in a group than examples"),
