@@ -5,7 +5,8 @@ of them in a round, five batches of ten between two communications; a session en
 with its hyper-parameters is not available: net, step size, momentum and mixes are ours.
 """
 
-from fedclade.papers.item import Setting, Table, Terms
+from fedclade.papers.attention import file_of
+from fedclade.papers.item import Attending, Setting, Table, Terms
 
 PAPER = "ABC"
 SOURCES = {"EMNIST": "mnist", "FMNIST": "fashion-mnist", "CIFAR10": "cifar10"}
@@ -15,12 +16,9 @@ MIXES = ("2C-1", "2C-2", "5C")
 SESSIONS = ((10, 2), (50, 2), (50, 10))
 """Clients, and how many of them take part in a round."""
 SMALL = ("EMNIST", "FMNIST")
-METHODS: dict[str, Table] = {
-    "FedAvg": {"name": "fedavg"},
-    "FedAvg, least used": {"name": "fedavg", "selection": "balanced"},
-    "ABC": {"name": "abc"},
-}
-"""The second has no scores: it shows what is owed to asking everybody equally often. ABC has groups of drifts."""
+OURS = "ABC, groups"  # fedclade's default: groups of drifts instead of a network's attention
+STAR = "ABC, network of EMNIST"  # FMNIST* in the paper
+# "least used" has no scores: it shows what is owed to asking everybody equally often.
 LOCAL: Table = {"batch": 10, "lr": 0.01, "momentum": 0.9}
 
 
@@ -31,18 +29,50 @@ def world(data: str, mix: str, clients: int) -> Table:
     return {"source": SOURCES[data], "world": "dominant", "mix": mix, "clients": clients, "examples": each}
 
 
+def network(terms: Terms, data: str, clients: int) -> Attending:
+    """The network of a data set, trained under 2C-1 on as many clients as it will be used for."""
+    examples = 500 if data != "CIFAR10" or clients > 10 else 1000
+    rounds, epochs = (300, 100) if terms.whole else (100, 30)
+    name = f"attention-{data.lower()}-N{clients}"
+    return Attending(
+        name=name,
+        source=SOURCES[data],
+        clients=clients,
+        examples=examples,
+        steps=steps(terms),
+        rounds=rounds,
+        epochs=epochs,
+    )
+
+
+def steps(terms: Terms) -> int:
+    """Batches between two communications: ten communications in an epoch, or two at small scale."""
+    return 5 if terms.whole else 25
+
+
 def session(terms: Terms, data: str, mix: str, clients: int, chosen: int) -> Setting:
     """One federated learning session, with every method."""
     rounds = (5000 if data == "CIFAR10" else 3500) if terms.whole else 60
+    networks = [network(terms, data, clients)]
+    methods: dict[str, Table] = {
+        "FedAvg": {"name": "fedavg"},
+        "FedAvg, least used": {"name": "fedavg", "selection": "balanced"},
+        "ABC": {"name": "abc", "score": "attention", "network": str(file_of(networks[0], terms))},
+        OURS: {"name": "abc"},
+    }
+    if data == "FMNIST":
+        networks.append(network(terms, "EMNIST", clients))
+        methods[STAR] = {"name": "abc", "score": "attention", "network": str(file_of(networks[1], terms))}
     return Setting(
         name=f"abc-{data.lower()}-{mix}-N{clients}-K{chosen}",
         data=world(data, mix, clients),
         net={"name": "abc_cnn", "start": "he"},
-        local={**LOCAL, "steps": 5 if terms.whole else 25},
+        local={**LOCAL, "steps": steps(terms)},
         run={"rounds": rounds, "participation": chosen / clients, "evaluate_every": 10 if terms.whole else 4},
-        methods=METHODS,
+        methods=methods,
         seeds=1 if terms.whole or clients > 10 else 2,
-        minutes=rounds * (0.006 if terms.whole else 0.0075),
+        minutes=rounds * (0.008 if terms.whole else 0.009),
+        networks=tuple(networks),
     )
 
 

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from fedclade.nouns import Groups
-from fedclade.papers.abc import LOCAL, MIXES, PAPER, SOURCES, world
+from fedclade.papers.abc import LOCAL, MIXES, PAPER, SOURCES, network, steps, world
+from fedclade.papers.attention import file_of
 from fedclade.papers.cfl import planted
 from fedclade.papers.found import Found
 from fedclade.papers.item import Claim, Item, Line, Outcome, Setting, Terms
@@ -14,28 +15,35 @@ from fedclade.runs.metrics import rand_index
 CLIENTS = 10
 
 
-def settings(_: Terms) -> tuple[Setting, ...]:
-    """One check-in, in the first round: an epoch of everybody, and what is told of it."""
+def settings(terms: Terms) -> tuple[Setting, ...]:
+    """One check-in, in the first round: what is told of everybody."""
     return tuple(
         Setting(
             name=f"scores-{data.lower()}-{mix}",
             data=world(data, mix, CLIENTS),
             net={"name": "abc_cnn", "start": "he"},
-            local={**LOCAL, "epochs": 1},
+            local={**LOCAL, "steps": steps(terms)},
             run={"rounds": 2, "participation": 0.2, "evaluate_every": 2},
-            methods={"groups": {"name": "abc"}, "scores": {"name": "abc", "score": "pca"}},
+            methods={
+                "groups": {"name": "abc"},
+                "attention": {"name": "abc", "score": "attention", "network": str(file_of(attends, terms))},
+                "first component": {"name": "abc", "score": "pca"},
+            },
+            networks=(attends,),
             seeds=3,
             minutes=0.1,
         )
         for data in SOURCES
+        for attends in (network(terms, data, CLIENTS),)
         for mix in MIXES
     )
 
 
 def read(found: Found) -> Outcome:
-    """Whether groups of drifts are the planted ones, and whether one number for each client tells them apart."""
+    """Whether one number for each client tells the planted clusters apart, and whether groups of drifts are those."""
     lines, series = [], {}
-    right, apart = [], []
+    right: list[bool] = []
+    apart: dict[str, list[bool]] = {"attention": [], "first component": []}
     for setting in found.settings:
         name = setting.name.removeprefix("scores-").upper()
         truths = [planted(setting, seed) for seed in range(setting.seeds)]
@@ -43,33 +51,33 @@ def read(found: Found) -> Outcome:
             rand_index(Groups.from_labels(told(found, setting.name, "groups", "drift_groups", seed)), truth)
             for seed, truth in enumerate(truths)
         ]
-        scores = [told(found, setting.name, "scores", "scores", seed) for seed in range(setting.seeds)]
-        split = [separated(each, truth) for each, truth in zip(scores, truths, strict=True)]
         right += [ari == 1 for ari in aris]
-        apart += split
-        order = [client for part in truths[0].members for client in part]
-        series[name] = {
-            "x": [float(place) for place in range(len(order))],
-            "y": [float(scores[0][client]) for client in order],
-        }
         lines.append(Line(row=name, column="ARI of groups of drifts", printed=None, ours=sum(aris) / len(aris)))
+        for label, seen in apart.items():
+            scores = [told(found, setting.name, label, "scores", seed) for seed in range(setting.seeds)]
+            split = [separated(each, truth) for each, truth in zip(scores, truths, strict=True)]
+            seen += split
+            share = 100 * sum(split) / len(split)
+            lines.append(Line(row=name, column=f"{label}: % of runs without overlap", printed=None, ours=share))
+            order = [client for part in truths[0].members for client in part]
+            series[f"{name}, {label}"] = {
+                "x": [float(place) for place in range(len(order))],
+                "y": [float(scores[0][client]) for client in order],
+            }
     return Outcome(
         tuple(lines),
         (
-            Claim(
-                "clients of one cluster can be told from the others by their drifts (groups)",
-                sum(right) > len(right) / 2,
-                f"exactly the planted clusters in {sum(right)} of {len(right)} runs",
-            ),
-            Claim(
-                "one number for each client tells clusters apart (first principal component)",
-                sum(apart) > len(apart) / 2,
-                f"clusters do not overlap in {sum(apart)} of {len(apart)} runs",
-                main=False,
-            ),
+            most(apart["attention"], "the network's scores tell clusters apart: they do not overlap"),
+            most(apart["first component"], "so does the first principal component of the drifts", main=False),
+            most(right, "groups of drifts are exactly the planted clusters", main=False),
         ),
         series,
     )
+
+
+def most(seen: list[bool], text: str, *, main: bool = True) -> Claim:
+    """That something holds in most runs."""
+    return Claim(text, sum(seen) > len(seen) / 2, f"in {sum(seen)} of {len(seen)} runs", main)
 
 
 def told(found: Found, setting: str, label: str, what: str, seed: int) -> Mapping[str, float]:
@@ -93,8 +101,8 @@ ITEM = Item(
     paper=PAPER,
     title="What the drifts of ten clients tell of them, under three mixes of three data sets",
     differs=(
-        "Scores are not those of a trained attention network: groups of drifts, and places on their first principal "
-        "component. Mixes, net and hyper-parameters are ours; ten clients, three seeds. Curves are those of the latter."
+        "Mixes, net and hyper-parameters are ours: the paper's are in an appendix that is not available. Ten clients, "
+        "three seeds. Beside the network's scores stand the first principal component of the drifts, and their groups."
     ),
     rule=CLAIMS_RULE + " Each claim holds if it does in most runs.",
     settings=settings,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fedclade.papers.abc import METHODS, PAPER, session, sessions
+from fedclade.papers.abc import PAPER, session, sessions
 from fedclade.papers.abc_table1 import ITEM as TABLE_1
 from fedclade.papers.found import Found
 from fedclade.papers.item import Claim, Item, Outcome, Setting, Terms
@@ -21,8 +21,8 @@ def read(found: Found) -> Outcome:
     series, claims = {}, []
     for setting in found.settings:
         data = setting.name.split("-")[1].upper()
-        restless = {}
-        for label in METHODS:
+        restless: dict[str, float] = {}
+        for label in found.labels(setting.name):
             series[f"{data}, {label}"] = found.curve(setting.name, label)
             restless[label] = float(
                 np.mean([unrest(found, setting.name, label, seed) for seed in range(setting.seeds)])
@@ -34,7 +34,7 @@ def read(found: Found) -> Outcome:
                 ", ".join(f"{label} {value:.1f} points" for label, value in restless.items()),
             )
         )
-        area = {label: float(np.mean(found.curve(setting.name, label)["y"])) for label in METHODS}
+        area = {label: float(np.mean(found.curve(setting.name, label)["y"])) for label in restless}
         claims.append(
             Claim(
                 f"{data}: ABC's is above FedAvg's, on the mean over all rounds",

@@ -55,6 +55,22 @@ class Pretrained:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Attending:
+    """An attention network of ABC that must be there before runs begin; it watches clients under the mix 2C-1."""
+
+    name: str
+    """Of its file, without the suffix."""
+    source: str
+    clients: int
+    examples: int
+    """Of each client."""
+    steps: int
+    """Between two communications."""
+    rounds: int
+    epochs: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Setting:
     """One experiment, and the methods that are run on it."""
 
@@ -72,6 +88,7 @@ class Setting:
     minutes: float = 0.0
     """What all of its runs take on two cores that nobody else uses."""
     encoders: tuple[Pretrained, ...] = ()
+    networks: tuple[Attending, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -62,6 +62,7 @@ def tiny(setting: Setting) -> Setting:
         seeds=1,
         minutes=0.1,
         encoders=shortened,
+        networks=tuple(replace(each, rounds=4, epochs=1) for each in setting.networks),
     )
 
 

@@ -12,7 +12,7 @@ from time import perf_counter, process_time
 
 from fedclade.fleet.simulated import cores
 from fedclade.nouns import InputError
-from fedclade.papers import encoders, writing
+from fedclade.papers import attention, encoders, writing
 from fedclade.papers.found import Found
 from fedclade.papers.item import Item, Setting, Terms
 from fedclade.papers.plans import all_plans, finished, tiny
@@ -87,6 +87,8 @@ def made(item: Item, terms: Terms, jobs: int, looking: Watching) -> Result:
     new = [each for each in plans if not finished(each)]
     for encoder in dict.fromkeys(each for setting in settings for each in setting_as_run(setting, terms).encoders):
         encoders.make(encoder, terms, looking.tell)
+    for network in dict.fromkeys(each for setting in settings for each in setting_as_run(setting, terms).networks):
+        attention.make(network, terms, looking.tell)
     if new and any(getattr(plan.method, "embedding", "none") == "umap" for plan in plans.values()):
         warming().join()  # here, once, and not in every process
     runs = compare(plans, jobs=min(jobs, max(len(new), 1)), watch=looking.watch) if plans else ()
@@ -147,7 +149,10 @@ def told(setting: Setting) -> dict[str, object]:
         "local": setting.local,
         "run": setting.run,
         "methods": {
-            label: {name: Path(str(value)).name if name == "encoder" else value for name, value in method.items()}
+            label: {
+                name: Path(str(value)).name if name in ("encoder", "network") else value
+                for name, value in method.items()
+            }
             for label, method in setting.methods.items()
         },
         "others": setting.others,
