@@ -64,7 +64,8 @@ def chooser(name: str, federation: Federation, fleet: Fleet, first: Row, now: Ro
     if name == "oracle":
         assert federation.truth is not None
         return ByScore(ABC(check_in=10**9), fleet, first, now, dict(federation.truth.labels))
-    return ByScore(ABC(score=name), fleet, first, now)  # type: ignore[arg-type]  # one of them
+    attending = network if name == "attention" else ""
+    return ByScore(ABC(score=name, network=attending), fleet, first, now)  # type: ignore[arg-type]  # one of them
 
 
 def reached(name: str, federation: Federation, asked: argparse.Namespace, seed: int) -> list[tuple[int, int]]:
