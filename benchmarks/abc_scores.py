@@ -10,7 +10,7 @@ FEDCLADE_DATA must hold MNIST and Fashion-MNIST.
 """
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from time import perf_counter
 
@@ -26,10 +26,7 @@ from fedclade.nets.attention_shelf import attending
 from fedclade.nouns import ClientId, LocalTraining, Row, Rows
 from fedclade.relate import attention, cosine_attention
 from fedclade.relate.agreement import adjusted_rand
-from fedclade.relate.cut import best_cut
-from fedclade.relate.distances import Matrix
 from fedclade.relate.drifts import cosine_scores, drift_groups, principal_scores
-from fedclade.relate.number import apart_of
 from fedclade.runs.watched import Run, reference_of, watch_run
 
 Scorer = Callable[[Rows], NDArray[np.float64]]
@@ -49,17 +46,9 @@ def judged(federation: Federation, drifts: Rows, scorers: dict[str, Scorer]) -> 
         name: adjusted_rand(in_groups(clients, scorer(drifts), len(federation.truth)), truth)
         for name, scorer in scorers.items()
     }
-    found["groups"] = adjusted_rand(drift_groups(clients, drifts).labels, truth)
-    found["always groups"] = adjusted_rand(always_groups(clients, drifts), truth)
+    found["groups"] = adjusted_rand(drift_groups(clients, drifts, sure=False).labels, truth)
+    found["clear groups"] = adjusted_rand(drift_groups(clients, drifts).labels, truth)
     return found
-
-
-def always_groups(clients: tuple[ClientId, ...], drifts: Rows) -> Mapping[ClientId, int]:
-    """The groups that `groups` would find if one group were no answer."""
-    seen = cosine_attention.apart(drifts)
-    squared = np.maximum(2 - 2 * seen @ seen.T, 0)
-    np.fill_diagonal(squared, 0)
-    return best_cut(apart_of(Matrix(clients, np.sqrt(squared).astype(np.float32)))).groups.labels
 
 
 def played(
