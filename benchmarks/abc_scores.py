@@ -1,8 +1,8 @@
 """How well each of ABC's scores tells planted groups apart, on real data.
 
 All clients train in every round (FedAvg); at some rounds their drifts are scored. Printed: the adjusted Rand index of
-k-means on the scores in one dimension, which is told the number of groups, mean and least of the seeds; `groups` has
-labels of its own, and may say that there is one group. The truth is read here, to judge, and by nothing else.
+k-means on the scores in one dimension, which is told the number of groups, mean and least of the seeds; `groups` have
+labels of their own, and `clear groups` may be one. The truth is read here, to judge, and by nothing else.
 FEDCLADE_DATA must hold MNIST and Fashion-MNIST.
 
     fedclade attention train mnist --out mnist.safetensors
