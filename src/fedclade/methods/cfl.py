@@ -110,7 +110,8 @@ class CFL:
     ) -> dict[ClientId, Update]:
         """What is compared of each client: its update (equation 40), or its full gradient with the sign of one."""
         if self.similarity == "gradients":
-            trained = fleet.train(sent, replace(now, local=replace(ALL_AT_ONCE, blind=now.local.blind)))
+            full = replace(ALL_AT_ONCE, blind=now.local.blind)
+            trained = fleet.train(sent, replace(now, local=full, dropout=False))
         elif trained is None:
             trained = fleet.train(sent, now)
         return {
