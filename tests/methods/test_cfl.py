@@ -121,9 +121,21 @@ def test_the_automatic_thresholds_have_no_scale() -> None:
         assert not rule.ask(replace(scaled, cross=1.0, inside=1.2))
 
 
+def test_what_is_tried_need_not_be_sure() -> None:
+    """The same signs, when the updates are a fifth of what they were: only with a trial."""
+    signs = Signs(16, 0.2, 1.0, mean_seen=0.3, largest_seen=5.0, cross=-0.1, inside=0.3)
+    tried = Thresholds("tried", 0.0, 0.0, 0.1, 6.0, 0.0)
+    assert tried.ask(signs)
+    assert not replace(tried, rule="automatic").ask(signs)
+    assert not tried.ask(replace(signs, mean_norm=0.24))
+    assert not tried.ask(replace(signs, inside=0.04))
+    assert fc.CFL(rule="tried", validation=0.1).thresholds.rule == "tried"
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
+        ({"rule": "tried"}, 'rule "tried" has nothing to try by, CFL.validation: got 0, need a share over 0'),
         ({"eps1": 0.5}, 'eps1 is for another rule, CFL.eps1: got 0.5 with rule "automatic", need rule "absolute"'),
         ({"rule": "paper", "eps2": 1.0}, "eps2 is for another rule"),
         ({"rule": "absolute", "eps1": 1.0, "eps2_times": 2.0}, "eps2_times is for another rule"),

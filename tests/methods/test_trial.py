@@ -35,31 +35,39 @@ def test_what_a_part_gains_is_weighted_by_examples() -> None:
     assert found.examples == 4
 
 
+@pytest.mark.parametrize(("gains", "is_steady"), [((1, 2, 3), True), ((0.5, 2, 3.5), False), ((2, 2), False)])
+def test_a_gain_is_steady_above_three_standard_errors(gains: tuple[float, ...], is_steady: bool) -> None:
+    """Of 1, 2 and 3 the mean is 2 and its standard error 1 / sqrt(3) = 0.58; of the second three it is 0.87."""
+    table = np.array([[9.0, 9.0 - gain] for gain in gains])
+    assert Gain.of(Losses(tuple("abc")[: len(gains)], table, np.ones(len(gains), np.int64))).is_steady == is_steady
+
+
 @pytest.mark.parametrize(
     ("share", "examples", "is_clear"), [(0.49, 9, False), (0.51, 9, True), (0.14, 100, False), (0.16, 100, True)]
 )
 def test_a_gain_is_clear_above_one_and_a_half_standard_errors(share: float, examples: int, is_clear: bool) -> None:
     """With 9 examples 1.5 / 3 of the loss, with 100 examples 1.5 / 10."""
-    assert Gain(share, examples).is_clear == is_clear
+    assert Gain(share, examples, False).is_clear == is_clear
 
 
 def test_a_part_may_lose_a_hundredth() -> None:
-    assert not Gain(-0.009, 10**6).is_loss
-    assert Gain(-0.011, 1).is_loss
+    assert not Gain(-0.009, 10**6, False).is_loss
+    assert Gain(-0.011, 1, False).is_loss
 
 
-@pytest.mark.parametrize(("examples", "undone"), [(1, [0]), (100, [])])
-def test_a_gain_that_may_be_chance_is_none(examples: int, undone: list[int]) -> None:
+@pytest.mark.parametrize(("each", "examples", "undone"), [(2, 1, [0]), (2, 100, []), (4, 1, [])])
+def test_a_gain_that_may_be_chance_is_none(each: int, examples: int, undone: list[int]) -> None:
     """What clients hold out lies 0.55 of the way from the middle of all to that of their group.
 
-    Apart they are 0.45 of it off, together 0.55: a gain of 1 - (0.45 / 0.55)^2 = 0.33. Four clients with one example
-    each may have that by chance (0.33 x 2 < 1.5); with a hundred each they do not (0.33 x 20).
+    Apart they are 0.45 of it off, together 0.55: a gain of 1 - (0.45 / 0.55)^2 = 0.33. Two clients with one example
+    each may have that by chance (0.33 x sqrt(2) < 1.5); with a hundred each they do not (0.33 x sqrt(200)), and neither
+    do four who all gain the same.
     """
-    fleet, home = grouped(0, groups=2, each=4)
+    fleet, home = grouped(0, groups=2, each=each)
     fleet.count = dict.fromkeys(home, examples)
     middle: Row = np.stack(list(fleet.points.values())).mean(axis=0)
     for client, group in home.items():
-        own = np.stack([fleet.points[each] for each in home if home[each] == group]).mean(axis=0)
+        own = np.stack([fleet.points[other] for other in home if home[other] == group]).mean(axis=0)
         fleet.held_out[client] = middle + np.float32(0.55) * (own - middle)
     method = fc.CFL(**ALWAYS, validation=0.2, trial=10)
     tree = rounds(method, fleet, 10)

@@ -16,7 +16,9 @@ from fedclade.methods.parameter_tree import Tree
 from fedclade.nouns import Assignment, ClientId, Round
 
 REST = 20  # rounds without another split after one was undone
-CLEAR = 1.5  # standard errors by which one part at least must gain
+CLEAR = 1.5  # standard errors of a loss by which one part must gain
+STEADY = 3.0  # standard errors of a gain that all parts must have, if it is a small one
+FEW = 3  # clients: what fewer agree on is not steady
 WORSE = 0.01  # of its loss: what a part may lose, and has lost nothing
 
 
@@ -42,12 +44,17 @@ class Gain:
     """Of the loss that it would have without: how much lower it is."""
     examples: int
     """By how many that was judged."""
+    is_steady: bool
+    """However small, too even over clients for chance."""
 
     @classmethod
     def of(cls, losses: Losses) -> "Gain":
         """From the losses of the undivided model, and of the part's own, on what its clients kept aside."""
         together, apart = losses.examples @ losses.table
-        return cls(float((together - apart) / max(together, np.finfo(np.float64).tiny)), int(losses.examples.sum()))
+        share = (together - apart) / max(together, np.finfo(np.float64).tiny)
+        each = losses.table[:, 0] - losses.table[:, 1]
+        is_steady = len(each) >= FEW and each.mean() > STEADY * each.std(ddof=1) / math.sqrt(len(each))
+        return cls(float(share), int(losses.examples.sum()), bool(is_steady))
 
     @property
     def is_clear(self) -> bool:
@@ -76,8 +83,8 @@ def judged(tree: Tree, rounds: int, fleet: Fleet, now: Round) -> tuple[Tree, lis
         patient = now.number < split.round + 2 * rounds
         if not gains or (patient and len(gains) < len(split.children)):
             continue  # nobody of a part was heard: later; who has left must not hold up the others for ever
-        # A part that is small must not pay for one that is large.
-        if any(gain.is_clear for gain in gains) and not any(gain.is_loss for gain in gains):
+        helps = any(gain.is_clear for gain in gains) or all(gain.is_steady for gain in gains)
+        if helps and not any(gain.is_loss for gain in gains):  # a small part must not pay for a large one
             tree = tree.tried(number, None)
         else:
             tree = tree.undone(number, now.number + REST)
