@@ -8,7 +8,7 @@ import hashlib
 import json
 import operator
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Annotated, Self
 
 import numpy as np
@@ -69,16 +69,28 @@ class Round:
     """The share of its training examples that a client does not train on, and takes losses on instead."""
     dropout: bool = True
     """Whether a net that drops units in training does so; not where a gradient is wanted."""
+    chosen: tuple[ClientId, ...] | None = None
+    """Who takes part, where that is not left to chance."""
 
     def generator(self, purpose: str, client: ClientId = "") -> np.random.Generator:
         """Randomness for one purpose of one client (or of the server) in this round."""
         return generator(self.seed, self.number, purpose, client)
 
     def sample(self, clients: Iterable[ClientId]) -> tuple[ClientId, ...]:
-        """The clients that take part: max(int(rho M), 1) of them, drawn without replacement, in sorted order."""
+        """The clients that take part, in sorted order: those who are chosen, or drawn without replacement."""
         everybody = sorted(clients)
         if not everybody:
             return ()
-        wanted = max(int(self.participation * len(everybody) + 1e-9), 1)  # 0.29 * 100 is 28.999...
-        picked = self.generator("participation").choice(len(everybody), size=wanted, replace=False)
+        if self.chosen is not None:
+            among = set(self.chosen)
+            return tuple(client for client in everybody if client in among)
+        picked = self.generator("participation").choice(len(everybody), size=self.wanted(len(everybody)), replace=False)
         return tuple(everybody[number] for number in sorted(picked))
+
+    def wanted(self, clients: int) -> int:
+        """How many of so many take part: max(int(rho M), 1)."""
+        return min(clients, max(int(self.participation * clients + 1e-9), 1))  # 0.29 * 100 is 28.999...
+
+    def told(self) -> dict[str, object]:
+        """What clients are told of it: everything but who else takes part."""
+        return {name: value for name, value in asdict(self).items() if name != "chosen"}
