@@ -1,15 +1,16 @@
 """How well each of ABC's scores tells planted groups apart, on real data.
 
 All clients train in every round (FedAvg); at some rounds their drifts are scored. Printed: the adjusted Rand index of
-k-means on the scores in one dimension, which is told the number of groups; `groups` has labels of its own. The truth is
-read here, to judge, and by nothing else. FEDCLADE_DATA must hold MNIST and Fashion-MNIST.
+k-means on the scores in one dimension, which is told the number of groups, mean and least of the seeds; `groups` has
+labels of its own, and may say that there is one group. The truth is read here, to judge, and by nothing else.
+FEDCLADE_DATA must hold MNIST and Fashion-MNIST.
 
     fedclade attention train mnist --out mnist.safetensors
     python benchmarks/abc_scores.py --network attention=mnist.safetensors [--clients 10] [--steps 5] [--at 1,51,101]
 """
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from time import perf_counter
 
@@ -25,7 +26,10 @@ from fedclade.nets.attention_shelf import attending
 from fedclade.nouns import ClientId, LocalTraining, Row, Rows
 from fedclade.relate import attention, cosine_attention
 from fedclade.relate.agreement import adjusted_rand
+from fedclade.relate.cut import best_cut
+from fedclade.relate.distances import Matrix
 from fedclade.relate.drifts import cosine_scores, drift_groups, principal_scores
+from fedclade.relate.number import apart_of
 from fedclade.runs.watched import Run, reference_of, watch_run
 
 Scorer = Callable[[Rows], NDArray[np.float64]]
@@ -45,7 +49,17 @@ def judged(federation: Federation, drifts: Rows, scorers: dict[str, Scorer]) -> 
         name: adjusted_rand(in_groups(clients, scorer(drifts), len(federation.truth)), truth)
         for name, scorer in scorers.items()
     }
-    return {**found, "groups": adjusted_rand(drift_groups(clients, drifts).labels, truth)}
+    found["groups"] = adjusted_rand(drift_groups(clients, drifts).labels, truth)
+    found["always groups"] = adjusted_rand(always_groups(clients, drifts), truth)
+    return found
+
+
+def always_groups(clients: tuple[ClientId, ...], drifts: Rows) -> Mapping[ClientId, int]:
+    """The groups that `groups` would find if one group were no answer."""
+    seen = cosine_attention.apart(drifts)
+    squared = np.maximum(2 - 2 * seen @ seen.T, 0)
+    np.fill_diagonal(squared, 0)
+    return best_cut(apart_of(Matrix(clients, np.sqrt(squared).astype(np.float32)))).groups.labels
 
 
 def played(
