@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fedclade.nouns import ClientId
 from fedclade.report.colours import GREY, group_colour, method_colours
 from fedclade.report.figures.layout import blank, percent, plain, whole
@@ -103,10 +105,15 @@ def box(place: int, values: list[float], colour: str) -> "go.Box":
     """Median, quartiles, and whiskers to the lowest and highest within one and a half times their distance."""
     import plotly.graph_objects as go
 
+    low, middle, high = np.percentile(values, [25, 50, 75])
+    inside = [value for value in values if low - 1.5 * (high - low) <= value <= high + 1.5 * (high - low)]
     return go.Box(
-        x=[place] * len(values),
-        y=values,
-        boxpoints=False,
+        x=[place],
+        q1=[float(low)],
+        median=[float(middle)],
+        q3=[float(high)],
+        lowerfence=[min(inside)],
+        upperfence=[max(inside)],
         width=0.5,
         line={"color": colour, "width": 1.5},
         fillcolor="rgba(0,0,0,0)",

@@ -60,4 +60,5 @@ def title(figure: "go.Figure", text: str, x: float, y: float, *, left: bool = Fa
         xanchor="left" if left else "center",
         yanchor="bottom",
         showarrow=False,
+        bgcolor="white",
     )

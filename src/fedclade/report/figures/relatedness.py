@@ -45,8 +45,8 @@ def matrix_of(facts: Facts) -> "go.Figure | None":
         return square(bordered(figure, borders, len(found.bins), ""), [""])
     names = [found.clients[row] for row in arranged]
     figure = side_by_side(2, 500, ["as they came", "re-ordered by group"])
-    draw_matrix(figure, found.distances, "", "distance", found.clients)
-    draw_matrix(figure, found.distances[np.ix_(arranged, arranged)], "2", "", names)
+    draw_matrix(figure, found.distances, "", "", found.clients)
+    draw_matrix(figure, found.distances[np.ix_(arranged, arranged)], "2", "distance", names)
     figure.update_layout(
         xaxis=across(found.clients),
         yaxis={**positions(found.clients), "autorange": "reversed"},
@@ -62,6 +62,7 @@ def across(clients: Sequence[str]) -> dict[str, object]:
     return {
         "title": "the same clients" if len(clients) <= LABELLED else f"{len(clients):,} clients",
         "showticklabels": False,
+        "ticks": "",
     }
 
 
