@@ -80,7 +80,8 @@ def drawn_by_matplotlib(plotly: Facts) -> "Figure":
     handles: Handles = {}
     for axes, name in zip(grid.ravel(), names, strict=True):
         mine = [trace for trace in traces if str(trace.get("xaxis") or "x")[1:] == name]
-        handles = {**draw_panel(axes, layout, mine, name), **handles}
+        for label, artist in draw_panel(axes, layout, mine, name).items():
+            handles.setdefault(label, artist)
     legend(figure, handles)
     if above := mapping(layout.get("title")).get("text"):
         figure.suptitle(worded(above), fontsize=9)
