@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -10,6 +11,9 @@ import pyarrow.parquet as pq
 from fedclade.report.story import Story, read
 from fedclade.runs.client_table import CLIENTS
 from fedclade.runs.folder import RunFolder
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 Line = tuple[int, str, float | None, int]
 """Round, client, accuracy, group."""
@@ -45,6 +49,12 @@ def made(
     if result is not None:
         (path / "result.json").write_text(json.dumps(result))
     return read(RunFolder.open(path))
+
+
+def there(figure: "go.Figure | None") -> "go.Figure":
+    """A figure that must be there."""
+    assert figure is not None
+    return figure
 
 
 def evaluation(round_: int, accuracy: float, **more: object) -> dict[str, object]:

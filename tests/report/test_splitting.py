@@ -5,7 +5,7 @@ from pathlib import Path
 from fedclade.report.figures import accuracy_and_gaps, parameter_tree, update_norms
 from fedclade.report.splits import parameter_tree_of
 from fedclade.report.story import Story
-from report.folders import asked, evaluation, made, round_event
+from report.folders import asked, evaluation, made, round_event, there
 
 
 def cluster(node: int, members: int, mean: float, largest: float) -> dict[str, object]:
@@ -36,7 +36,7 @@ def test_the_tree_has_every_split(tmp_path: Path) -> None:
         2: (1, 1, ()),
     }
     assert (tree[0].round, tree[0].gap) == (2, 0.3)
-    words = [note.text for note in parameter_tree(run(tmp_path / "again")).layout.annotations]
+    words = [note.text for note in there(parameter_tree(run(tmp_path / "again"))).layout.annotations]
     assert words == ["3 clients<br>split in round 2, gap +0.30", "2 clients", "1 client"]
 
 
@@ -50,7 +50,7 @@ def test_a_split_that_was_taken_back_says_so(tmp_path: Path) -> None:
 
 
 def test_norms_stand_beside_their_thresholds(tmp_path: Path) -> None:
-    figure = update_norms(run(tmp_path / "run"))
+    figure = there(update_norms(run(tmp_path / "run")))
     of_the_root = [trace for trace in figure.data if list(trace.x) == [1, 2]]
     assert [(trace.yaxis, list(trace.y)) for trace in of_the_root] == [
         ("y", [2.0, 2.0]),
@@ -62,7 +62,7 @@ def test_norms_stand_beside_their_thresholds(tmp_path: Path) -> None:
 
 
 def test_gaps_stand_below_the_accuracy_of_the_planted_groups(tmp_path: Path) -> None:
-    figure = accuracy_and_gaps(run(tmp_path / "run"))
+    figure = there(accuracy_and_gaps(run(tmp_path / "run")))
     assert [(trace.name, list(trace.x), list(trace.y)) for trace in figure.data] == [
         ("group 0", [1], [40]),
         ("group 1", [1], [60]),

@@ -3,6 +3,7 @@
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import numpy as np
 import pytest
 
 from fedclade.nouns import InputError
@@ -16,7 +17,7 @@ from fedclade.report.figures import (
 from fedclade.report.static import drawn_by_matplotlib, write_figure, write_figures
 from fedclade.report.story import Story, read
 from fedclade.runs.folder import RunFolder
-from report.folders import asked, discovery, evaluation, made, planted, round_event
+from report.folders import asked, discovery, evaluation, made, planted, round_event, there
 from report.payloads import PAYLOADS
 
 
@@ -48,21 +49,26 @@ def test_every_figure_can_be_written_and_read(stories: list[Story], tmp_path: Pa
 
 
 def test_a_line_is_where_the_page_has_it(stories: list[Story]) -> None:
-    figure = drawn_by_matplotlib(accuracy_against_rounds(stories).to_plotly_json())
+    figure = drawn_by_matplotlib(there(accuracy_against_rounds(stories)).to_plotly_json())
     (axes,) = figure.axes
-    assert [line.get_ydata().tolist() for line in axes.lines] == [[50, 60], [40, 50]]
+    assert [np.asarray(line.get_ydata()).tolist() for line in axes.lines] == [[50, 60], [40, 50]]
     assert axes.get_xlabel() == "round"
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["flt", "local"]
 
 
 def test_a_slider_becomes_panels(stories: list[Story]) -> None:
-    figure = drawn_by_matplotlib(relatedness_over_rounds(stories[0]).to_plotly_json())
+    figure = drawn_by_matplotlib(there(relatedness_over_rounds(stories[0])).to_plotly_json())
     assert [axes.get_title() for axes in figure.axes if axes.get_visible()] == ["round 1", "round 2"]
 
 
 def test_a_matrix_keeps_its_numbers(stories: list[Story]) -> None:
-    figure = drawn_by_matplotlib(relatedness_matrix(stories[0]).to_plotly_json())
-    assert figure.axes[1].images[0].get_array().tolist() == [[0, 1, 5, 5], [1, 0, 5, 5], [5, 5, 0, 1], [5, 5, 1, 0]]
+    figure = drawn_by_matplotlib(there(relatedness_matrix(stories[0])).to_plotly_json())
+    assert np.asarray(figure.axes[1].images[0].get_array()).tolist() == [
+        [0, 1, 5, 5],
+        [1, 0, 5, 5],
+        [5, 5, 0, 1],
+        [5, 5, 1, 0],
+    ]
 
 
 @pytest.mark.parametrize(("form", "begins"), [("png", b"\x89PNG"), ("pdf", b"%PDF")])

@@ -27,8 +27,8 @@ def groups(
         list[str] | None, typer.Option(metavar="COLUMN", help="A column to leave out; repeatable.", show_default=False)
     ] = None,
     encoder: Annotated[
-        str, typer.Option(help="What images are seen through: see `fedclade encoders list`.")
-    ] = "public",
+        str, typer.Option(help="What images are seen through, if not the public basis.", show_default=False)
+    ] = "",
     out: Annotated[Path, typer.Option(help="The folder for groups.json and groups.html.")] = Path(),
     as_json: Json = False,
     quiet: Quiet = False,

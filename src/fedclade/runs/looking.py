@@ -22,6 +22,7 @@ from fedclade.relate.distances import Matrix
 from fedclade.relate.figures import figures
 from fedclade.relate.number import given_number, some_of, stability
 
+PUBLIC = "public"  # the encoder that every client has
 FEWEST = 3  # clients: two have nobody to be told apart from
 MOST_LABELS = 1000  # more are a column of names or of measurements
 ROOM = 2**28  # numbers that all clients' moments may take
@@ -82,7 +83,7 @@ class Answer:
         return f"{self.found.count} groups in {clients} clients{also}"
 
 
-def look(data: Holdings, *, encoder: str = "public", seed: int = 0) -> Answer:
+def look(data: Holdings, *, encoder: str = "", seed: int = 0) -> Answer:
     """Find the groups. The seed decides which clients are left out where stability is judged."""
     check(data)
     encoded = encode(data, encoder)
@@ -122,10 +123,14 @@ def check(data: Holdings) -> None:
 
 def encode(data: Holdings, encoder: str) -> Encoded:
     """Tables standardised, images through an encoder."""
-    if len(next(iter(data.inputs.values())).shape) == 2:
-        return standardised(data)
     shape = next(iter(data.inputs.values())).shape[1:]
-    known = opened(encoder, shape)
+    if len(shape) == 1:
+        if encoder:
+            raise InputError(
+                "a table needs no encoder", where="--encoder", got=encoder, need="none: columns are compared"
+            )
+        return standardised(data)
+    known = opened(encoder or PUBLIC, shape)
     made = encoder_named(known.kind, known.weights)
     return Encoded({client: made.encode(inputs).astype(np.float64) for client, inputs in data.inputs.items()}, ())
 

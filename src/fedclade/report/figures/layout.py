@@ -19,7 +19,14 @@ def blank(height: int = HEIGHT, **layout: object) -> "go.Figure":
     """An empty figure in the house style."""
     import plotly.graph_objects as go
 
-    axis = {"gridcolor": "#e3e6e9", "linecolor": "#8a8f94", "zeroline": False, "ticks": "outside", "automargin": True}
+    axis = {
+        "gridcolor": "#e3e6e9",
+        "linecolor": "#8a8f94",
+        "showline": False,
+        "zeroline": False,
+        "ticks": "outside",
+        "automargin": True,
+    }
     style = go.layout.Template(
         layout={
             "font": {"family": FONT, "size": 13, "color": "#1b1f24"},

@@ -49,13 +49,13 @@ def two_maps(
     shown = found if owners is None else replace(found, clients=tuple(owners))
     mine = {client: found.groups.get(client, -1) for client in found.clients}
     truth = {client: planted.get(client, -1) for client in found.clients}
-    legend = {"orientation": "h", "y": -0.16, "x": 0}
+    legend = {"orientation": "h", "y": -0.24, "x": 0}
     if not planted:
         figure = blank(460, legend=legend)
         add_points(figure, shown, places, mine, "", "group")
         axes = [""]
     else:
-        figure = side_by_side(2, 460, ["as found", "as planted"], legend=legend)
+        figure = side_by_side(2, 480, ["as found", "as planted"], legend=legend)
         add_points(figure, shown, places, mine, "", "found")
         add_points(figure, shown, places, truth, "2", "planted")
         axes = ["", "2"]

@@ -39,9 +39,9 @@ def matrix_of(facts: Facts) -> "go.Figure | None":
         ends = np.cumsum(found.bins)
         borders = [int(np.searchsorted(ends, edge)) + 0.5 for edge in edges_of(groups)]
         figure.update_xaxes(
-            title=f"{sum(found.bins):,} clients in {len(found.bins)} bins, re-ordered", showticklabels=False
+            title=f"{sum(found.bins):,} clients in {len(found.bins)} bins, re-ordered", showticklabels=False, ticks=""
         )
-        figure.update_yaxes(title="the same", showticklabels=False, autorange="reversed")
+        figure.update_yaxes(title="the same", showticklabels=False, ticks="", autorange="reversed")
         return square(bordered(figure, borders, len(found.bins), ""), [""])
     names = [found.clients[row] for row in arranged]
     figure = side_by_side(2, 500, ["as they came", "re-ordered by group"])

@@ -51,7 +51,7 @@ def dendrogram_of(facts: Facts) -> "go.Figure | None":
         "tickangle": 90,
         "tickfont": {"size": 10},
     }
-    many = {"title": f"{len(leaves):,} clients, in the order of the tree", "showticklabels": False}
+    many = {"title": f"{len(leaves):,} clients, in the order of the tree", "showticklabels": False, "ticks": ""}
     figure.update_xaxes(**(ticks if len(leaves) <= LABELLED else many), showgrid=False, range=[0, 10 * len(leaves)])
     return figure.update_yaxes(title="distance at which they merge", rangemode="tozero")
 
