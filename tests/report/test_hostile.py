@@ -148,6 +148,8 @@ def test_a_browser_runs_nothing_and_complains_of_nothing(tmp_path: Path) -> None
     assert "<title>fedclade groups</title>" in done.stdout  # nobody has changed it
     assert done.stdout.count('class="main-svg"') >= 6  # the figures were drawn
     assert "CONSOLE" not in done.stderr
+    offered = set(re.findall('data-title="([^"]*)"', done.stdout))
+    assert offered == {"Download plot as a PNG", "Zoom", "Pan", "Reset axes"}  # and no upload
 
 
 def test_notebooks_show_names_as_text() -> None:

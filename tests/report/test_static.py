@@ -36,6 +36,7 @@ def stories(tmp_path: Path) -> list[Story]:
     return [read(RunFolder.open(tmp_path / name)) for name in ("one", "other")]
 
 
+@pytest.mark.slow
 def test_every_figure_can_be_written_and_read(stories: list[Story], tmp_path: Path) -> None:
     files = write_figures([RunFolder.open(story.path) for story in stories], tmp_path / "figures", "svg")
     assert len(files) == len({file.name for file in files}) == len(list(drawn(stories))) >= 11

@@ -8,7 +8,7 @@ import numpy as np
 
 from fedclade import __version__
 from fedclade.nouns import InputError
-from fedclade.report.figures import Drawn
+from fedclade.report.figures import Drawn, file_name
 from fedclade.report.figures.maps import map_of
 from fedclade.report.figures.number import silhouettes_of
 from fedclade.report.figures.profiles import feature_means, label_shares
@@ -115,4 +115,4 @@ def drawn_of(answer: Answer, known: list[Profile]) -> Iterator[Drawn]:
     )
     for title, caption, figure in found:
         if figure is not None:
-            yield Drawn(title, title, caption, figure)
+            yield Drawn(file_name(title), title, caption, figure)

@@ -7,6 +7,14 @@ from fedclade.nouns import InputError
 from fedclade.report.figures import Drawn
 from fedclade.runs.durable import write_file
 
+# Of plotly's own buttons one offers to upload the figure: only these are shown, and there is nowhere to upload to.
+CONFIG: dict[str, object] = {
+    "responsive": True,
+    "displaylogo": False,
+    "modeBarButtons": [["toImage", "zoom2d", "pan2d", "resetScale2d"]],
+    "plotlyServerURL": "",
+}
+
 
 def rendered(template: str, figures: Iterable[Drawn], **facts: object) -> str:
     """The page of a template, with everything that it needs inside."""
@@ -25,7 +33,7 @@ def rendered(template: str, figures: Iterable[Drawn], **facts: object) -> str:
         }
         for each in figures
     ]
-    return page.render(figures=shown, plotly=get_plotlyjs(), **facts)
+    return page.render(figures=shown, plotly=get_plotlyjs(), config=CONFIG, **facts)
 
 
 def script_safe(json: str) -> str:

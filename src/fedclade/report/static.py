@@ -52,7 +52,7 @@ def write_figure(shown: Drawn, path: Path) -> Path:
     # Words stay words in SVG and PDF, and a dollar stays a dollar.
     with rc_context({"svg.fonttype": "none", "pdf.fonttype": 42, "font.size": 9, "text.parse_math": False}):
         figure = drawn_by_matplotlib(shown.figure.to_plotly_json())
-        figure.savefig(path, dpi=DOTS)
+        figure.savefig(path, dpi=DOTS, bbox_inches="tight", pad_inches=0.05)
     return path
 
 

@@ -7,6 +7,8 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fedclade.nouns import ClientId, Damaged
@@ -27,7 +29,7 @@ class Story:
     environment: Facts
     """Where the run was made."""
     events: tuple[Facts, ...]
-    columns: Mapping[str, Sequence[object]]
+    table: pa.Table
     """The clients' table: per round and client accuracy, loss, group, bytes, took part."""
     result: Facts | None
     """The verdict; None while the run goes on."""
@@ -86,41 +88,43 @@ class Story:
         return found
 
     @cached_property
-    def groups_by_round(self) -> dict[int, dict[ClientId, int]]:
-        """The group of each client after every round in which everybody was evaluated."""
-        found: dict[int, dict[ClientId, int]] = {}
-        for round_, client, accuracy, group in self._lines("accuracy", "group"):
-            if accuracy is not None:
-                found.setdefault(round_, {})[client] = int(number(group, 0))
-        return found
+    def evaluated(self) -> pa.Table:
+        """The lines of rounds in which clients were evaluated."""
+        return self.table.filter(pc.is_valid(self.table["accuracy"]))
 
     @cached_property
-    def accuracy_by_round(self) -> dict[int, dict[ClientId, float]]:
-        """The accuracy of each client after every round in which it was evaluated."""
-        found: dict[int, dict[ClientId, float]] = {}
-        for round_, client, accuracy, _ in self._lines("accuracy", "group"):
-            if accuracy is not None:
-                found.setdefault(round_, {})[client] = number(accuracy)
-        return found
+    def evaluated_rounds(self) -> tuple[int, ...]:
+        """These rounds, in their order."""
+        return tuple(sorted(pc.unique(self.evaluated["round"]).to_pylist()))
+
+    def accuracy_after(self, round_: int) -> dict[ClientId, float]:
+        """The accuracy of each client after this round."""
+        lines = self.evaluated.filter(pc.equal(self.evaluated["round"], round_))
+        return dict(zip(lines["client"].to_pylist(), lines["accuracy"].to_pylist(), strict=True))
+
+    def groups_after(self, round_: int) -> dict[ClientId, int]:
+        """The group of each client after this round."""
+        lines = self.evaluated.filter(pc.equal(self.evaluated["round"], round_))
+        return dict(zip(lines["client"].to_pylist(), lines["group"].to_pylist(), strict=True))
 
     def final_accuracy(self) -> dict[ClientId, float]:
         """Every client's accuracy after the last evaluated round."""
-        return self.accuracy_by_round[max(self.accuracy_by_round)] if self.accuracy_by_round else {}
+        return self.accuracy_after(self.evaluated_rounds[-1]) if self.evaluated_rounds else {}
 
     def final_groups(self) -> dict[ClientId, int]:
         """Every client's group after that round."""
-        return self.groups_by_round[max(self.groups_by_round)] if self.groups_by_round else {}
+        return self.groups_after(self.evaluated_rounds[-1]) if self.evaluated_rounds else {}
+
+    def times_heard(self) -> dict[ClientId, int]:
+        """In how many rounds each client trained and was heard."""
+        counts = pc.value_counts(self.table.filter(self.table["took_part"])["client"]).to_pylist()
+        return {each["values"]: each["counts"] for each in counts}
 
     def splits(self) -> Iterator[tuple[int, Facts]]:
         """Every split of a cluster in two, with its round."""
         for round_, facts in self.rounds():
             for split in listed(facts.get("splits")):
                 yield round_, mapping(split)
-
-    def _lines(self, *names: str) -> Iterator[tuple[int, ClientId, object, object]]:
-        columns = [self.columns[name] for name in ("round", "client", *names)]
-        for round_, client, one, other in zip(*columns, strict=True):
-            yield int(number(round_, 0)), str(client), one, other
 
 
 def read(folder: RunFolder) -> Story:
@@ -130,7 +134,7 @@ def read(folder: RunFolder) -> Story:
         folder.asked(),
         folder.environment(),
         tuple(folder.events()),
-        folder.clients().to_pydict(),
+        folder.clients(),
         folder.result() if folder.finished else None,
     )
 

@@ -177,8 +177,8 @@ def sureness(found: Found, seed: int) -> Sureness:
         len(found.partition) if found.passed else max(found.silhouettes, key=lambda k: found.silhouettes[k], default=2)
     )
     chance = generator("looking", seed)
-    distances = Matrix(found.clients, np.sqrt(np.maximum(found.squared, 0)))
-    some = some_of(distances, min(COMPARED, len(found.clients)), chance)
+    squares = some_of(Matrix(found.clients, found.squared), min(COMPARED, len(found.clients)), chance)
+    some = Matrix(squares.clients, np.sqrt(np.maximum(squares.values, 0)))
     heights = np.sqrt(np.maximum(found.tree[::-1, 2], 0))  # the last merge first
     ratio = 1.0
     if 2 <= count <= len(heights):

@@ -17,18 +17,17 @@ MARKED = 40  # points of a line that can be told apart
 
 def accuracy_against_rounds(stories: Sequence[Story]) -> "go.Figure | None":
     """The clients' mean accuracy against rounds; the band goes from the lowest to the highest seed."""
-    figure = curves(stories, [{round_: float(round_) for round_, _ in story.evaluations()} for story in stories])
-    return figure and figure.update_xaxes(title="round", rangemode="tozero")
+    rounds = [{round_: float(round_) for round_, _ in story.evaluations()} for story in stories]
+    return curves(stories, rounds, "round")
 
 
 def accuracy_against_megabytes(stories: Sequence[Story]) -> "go.Figure | None":
     """The same against what the method had sent by then, up and down; the evaluation itself is left out."""
     sent = [{round_: count / 1e6 for round_, count in story.sent().items()} for story in stories]
-    figure = curves(stories, sent)
-    return figure and figure.update_xaxes(title="megabytes sent, up and down", rangemode="tozero")
+    return curves(stories, sent, "megabytes sent, up and down")
 
 
-def curves(stories: Sequence[Story], places: Sequence[dict[int, float]]) -> "go.Figure | None":
+def curves(stories: Sequence[Story], places: Sequence[dict[int, float]], across: str) -> "go.Figure | None":
     """A line for each method, through the mean over seeds of accuracy and place of each round."""
     figure = blank(hovermode="closest", legend={"orientation": "h", "y": -0.22, "x": 0})
     names = labels(stories)
@@ -49,6 +48,7 @@ def curves(stories: Sequence[Story], places: Sequence[dict[int, float]]) -> "go.
             draw(figure, label, [reached[round_] for round_ in sorted(reached)], colours[method], marks[method], style)
     if not figure.data:
         return None
+    figure.update_xaxes(title=across, rangemode="tozero")
     return figure.update_yaxes(title="mean accuracy of the clients, %")
 
 

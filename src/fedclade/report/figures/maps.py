@@ -1,8 +1,10 @@
 """Maps of clients: near are those whose data are alike. Coloured by what was found, and by what was planted."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fedclade.report.discovery import Discovery, discovery_of
 from fedclade.report.figures.layout import blank
@@ -39,13 +41,11 @@ def sketch_map(story: Story) -> "go.Figure | None":
 
 def two_maps(
     found: Discovery,
-    places: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
+    places: NDArray[np.float64],
     planted: dict[str, int],
     owners: list[str] | None = None,
 ) -> "go.Figure":
     """One map, or two side by side where the planted groups are known."""
-    from dataclasses import replace
-
     shown = found if owners is None else replace(found, clients=tuple(owners))
     mine = {client: found.groups.get(client, -1) for client in found.clients}
     truth = {client: planted.get(client, -1) for client in found.clients}

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 MOST_ROWS = 200  # of a matrix: more are binned
+MOST_COMPARED = 2000  # clients, before they are binned: of more, every second or third one
 MOST_STEPS = 12  # of a slider
 MOST_EDGES = 3000  # of a graph; of more, those to everybody's nearest
 NEAREST = 5
@@ -227,7 +228,7 @@ def relatedness_over_rounds(story: Story) -> "go.Figure | None":
     """Who has the same model as whom, round by round; clients stand by their planted group where that is known."""
     import plotly.graph_objects as go
 
-    by_round = {round_: groups for round_, groups in story.groups_by_round.items() if groups}
+    by_round = {round_: story.groups_after(round_) for round_ in story.evaluated_rounds}
     steps = changing(by_round)
     if len(steps) < 2:
         return None
@@ -235,6 +236,7 @@ def relatedness_over_rounds(story: Story) -> "go.Figure | None":
     last = by_round[max(by_round)]
     known = planted if set(last) <= set(planted) else last
     clients = sorted(last, key=lambda client: (known[client], client))
+    clients = clients[:: -(-len(clients) // MOST_COMPARED)]
     figure = blank(560, showlegend=False)
     for round_ in steps:
         labels = np.array([by_round[round_].get(client, -1 - place) for place, client in enumerate(clients)])

@@ -99,8 +99,5 @@ def times_chosen(story: Story, clients: list[str]) -> list[int]:
         told = mapping(facts.get("chosen")) or told
     if told:
         return [int(number(told.get(client), 0)) for client in clients]
-    counts = dict.fromkeys(clients, 0)
-    for client, part in zip(story.columns["client"], story.columns["took_part"], strict=True):
-        if part and str(client) in counts:
-            counts[str(client)] += 1
-    return [counts[client] for client in clients]
+    heard = story.times_heard()
+    return [heard.get(client, 0) for client in clients]

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fedclade.report.colours import GREY, group_colour
 from fedclade.report.discovery import Discovery, discovery_of
@@ -72,7 +73,7 @@ def add_links(figure: "go.Figure", across: list[list[float]], up: list[list[floa
         figure.add_trace(go.Scatter(x=xs_, y=ys_, mode="lines", line={"color": colour, "width": 1.5}, hoverinfo="y"))
 
 
-def cut_height(found: Discovery, heights: "np.ndarray[tuple[int, ...], np.dtype[np.float64]]") -> float | None:
+def cut_height(found: Discovery, heights: NDArray[np.float64]) -> float | None:
     """Halfway between the merges that the cut separates; None where the groups are no cut of this tree."""
     count = len(set(found.groups.values()))
     if not found.passed or not 2 <= count <= len(heights):
