@@ -90,7 +90,11 @@ def test_a_file_for_each_client(tmp_path: Path) -> None:
         (TABLE + "c,1\n", {"client": "site", "label": "fault"}, "a line is broken, .*line 5: got 2 values"),
         (TABLE, {"client": "sight", "label": "fault"}, 'there is no column "sight", .*did you mean "site"'),
         (TABLE, {"client": "site", "label": "faults"}, 'there is no column "faults"'),
-        (TABLE + "c,warm,1,no\n", {"client": "site", "label": "fault"}, "a feature is not a number, .*'warm' in row 4"),
+        (
+            TABLE + "c,warm,1,no\n",
+            {"client": "site", "label": "fault"},
+            "a feature is not a number, .*'warm' in row 4.*--without heat",
+        ),
         (TABLE + "c,,1,no\n", {"client": "site", "label": "fault"}, "cells are empty or NaN, .*first in row 4 of 4"),
         (TABLE, {"label": "fault"}, "nothing says whose a row is, .*do: give it: --client COLUMN"),
         (TABLE, {"client": "site", "label": "site"}, "client and label are one column"),

@@ -7,12 +7,13 @@ entry for each client: a file, a folder of images, or a folder with a folder of 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fedclade.data.columns import feature_names, features, named
+from fedclade.data.columns import feature_names, features, is_text, named
 from fedclade.data.files.npz import NAMES, read_arrays
 from fedclade.data.folders import check_ending, from_files, from_images, images_in, listed, pictures_of
 from fedclade.data.labels import Named, numbered
@@ -84,7 +85,13 @@ def in_table(path: Path, client: str, label: str, without: Sequence[str]) -> Hol
     kept = feature_names(table, apart, str(path))
     owners = named(table.column(client), f"{path}, column {client!r}")
     labels = named(table.column(label), f"{path}, column {label!r}") if label else None
-    return by_owner(str(path), owners, features(table, kept, str(path)), labels, kept)
+    text = [name for name in kept if is_text(table.column(name).type)]
+    try:
+        inputs = features(table, kept, str(path))
+    except InputError as wrong:
+        do = f"write it as numbers, or leave it out: --without {quote(text[0])}" if text else wrong.do
+        raise InputError(wrong.what, where=wrong.where, got=wrong.got, need=wrong.need, do=do) from None
+    return by_owner(str(path), owners, inputs, labels, kept)
 
 
 def in_arrays(path: Path, client: str, label: str, without: Sequence[str]) -> Holdings:

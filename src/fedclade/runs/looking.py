@@ -181,7 +181,7 @@ def sureness(found: Found, seed: int) -> Sureness:
     some = Matrix(squares.clients, np.sqrt(np.maximum(squares.values, 0)))
     heights = np.sqrt(np.maximum(found.tree[::-1, 2], 0))  # the last merge first
     ratio = 1.0
-    if 2 <= count <= len(heights):
+    if 2 <= count < len(heights):  # heights begin with the first merge: nothing is below that one
         least = max(float(heights[0]) / MOST_RATIO, np.finfo(float).tiny)  # a group may have no width at all
         ratio = float(heights[count - 2]) / max(float(heights[count - 1]), least)
     return Sureness(
