@@ -26,12 +26,13 @@ def test_bytes_are_those_sent_until_then(tmp_path: Path) -> None:
     assert list(line.x) == [3.5, 4.0]
 
 
-def test_two_settings_of_a_method_have_its_colour_and_other_dashes(tmp_path: Path) -> None:
+def test_two_settings_of_a_method_have_its_colour_and_other_dashes_and_marks(tmp_path: Path) -> None:
     stories = [made(tmp_path / str(number), asked("flt", groups=number), [evaluation(1, 0.2)]) for number in (2, 3)]
     one, other = there(accuracy_against_rounds(stories)).data
     assert (one.name, other.name) == ("flt, groups 2", "flt, groups 3")
     assert one.line.color == other.line.color
     assert one.line.dash != other.line.dash
+    assert one.marker.symbol != other.marker.symbol
 
 
 def test_a_method_has_one_colour_everywhere() -> None:

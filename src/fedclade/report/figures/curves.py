@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedclade.report.colours import DASHES, method_colours, method_marks
+from fedclade.report.colours import DASHES, MARKS, method_colours, method_marks
 from fedclade.report.figures.layout import blank, percent, plain
 from fedclade.report.story import Story, labels, number
 
@@ -33,19 +33,20 @@ def curves(stories: Sequence[Story], places: Sequence[dict[int, float]], across:
     names = labels(stories)
     methods = [story.method for story in stories]
     colours, marks = method_colours(methods), method_marks(methods)
-    seen: dict[str, int] = {}  # how many kinds of a method there were before
+    seen: dict[str, int] = {}  # the number of the last variant of a method
     for label in dict.fromkeys(names):
         mine = [index for index, name in enumerate(names) if name == label]
         method = methods[mine[0]]
-        style = DASHES[seen.setdefault(method, 0) % len(DASHES)]
-        seen[method] += 1
+        variant = seen[method] = seen.get(method, -1) + 1
+        dash = DASHES[variant % len(DASHES)]
+        mark = MARKS[(MARKS.index(marks[method]) + variant) % len(MARKS)]
         reached: dict[int, list[tuple[float, float]]] = {}
         for index in mine:
             for round_, event in stories[index].evaluations():
                 if event.get("accuracy") is not None and round_ in places[index]:
                     reached.setdefault(round_, []).append((places[index][round_], number(event["accuracy"])))
         if reached:
-            draw(figure, label, [reached[round_] for round_ in sorted(reached)], colours[method], marks[method], style)
+            draw(figure, label, [reached[round_] for round_ in sorted(reached)], colours[method], mark, dash)
     if not figure.data:
         return None
     figure.update_xaxes(title=across, rangemode="tozero")
@@ -67,6 +68,7 @@ def draw(
             go.Scatter(
                 x=across + across[::-1],
                 y=high + low[::-1],
+                mode="lines",
                 fill="toself",
                 fillcolor=colour,
                 opacity=0.18,
