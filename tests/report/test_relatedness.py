@@ -14,7 +14,7 @@ from fedclade.report.figures import (
     silhouettes,
     sketch_map,
 )
-from fedclade.report.figures.relatedness import binned
+from fedclade.report.figures.regrouping import binned
 from fedclade.report.story import Story
 from report.folders import asked, discovery, made, planted, round_event, there
 

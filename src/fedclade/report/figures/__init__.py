@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING
 from fedclade.report.figures.cost import bytes_sent
 from fedclade.report.figures.curves import accuracy_against_megabytes, accuracy_against_rounds
 from fedclade.report.figures.fairness import client_accuracy, group_accuracy
+from fedclade.report.figures.graph import relatedness_graph
 from fedclade.report.figures.maps import client_map, sketch_map
 from fedclade.report.figures.number import imposed_groups, silhouettes
-from fedclade.report.figures.relatedness import relatedness_graph, relatedness_matrix, relatedness_over_rounds
+from fedclade.report.figures.regrouping import relatedness_over_rounds
+from fedclade.report.figures.relatedness import relatedness_matrix
 from fedclade.report.figures.scores import client_scores
 from fedclade.report.figures.splitting import accuracy_and_gaps, update_norms
 from fedclade.report.figures.tree import dendrogram, parameter_tree

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedclade.report.discovery import Discovery, discovery_of
+from fedclade.report.figures.graph import add_points
 from fedclade.report.figures.layout import blank
 from fedclade.report.figures.panels import side_by_side
-from fedclade.report.figures.relatedness import add_points
 from fedclade.report.story import Facts, Story
 
 if TYPE_CHECKING:
