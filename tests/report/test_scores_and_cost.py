@@ -28,6 +28,11 @@ def test_scores_are_shown_check_in_by_check_in(tmp_path: Path) -> None:
     assert list(counts.y) == [0, 0, 2, 1]
 
 
+def test_who_was_chosen_is_counted_over_rounds(tmp_path: Path) -> None:
+    events = [round_event(1, scores={"a": 0.1, "b": 0.2}, chosen=["a", "b"]), round_event(2, chosen=["b"])]
+    assert list(there(client_scores(made(tmp_path / "run", asked("abc"), events))).data[-1].y) == [1, 2]
+
+
 def test_who_took_part_is_counted_where_the_method_does_not(tmp_path: Path) -> None:
     lines = [(1, "a", None, 0), (1, "b", None, 0), (2, "a", None, 0)]
     events = [round_event(1, scores={"a": 0.1, "b": 0.2})]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from fedclade.report.colours import PALETTE, group_colour, group_mark
 from fedclade.report.figures.layout import positions, whole
 from fedclade.report.figures.panels import above_each_other
-from fedclade.report.story import Facts, Story, listed, mapping, names, number
+from fedclade.report.story import Facts, Story, listed, names, number
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -93,11 +93,13 @@ def scores_in(facts: Facts) -> dict[str, float]:
 
 
 def times_chosen(story: Story, clients: list[str]) -> list[int]:
-    """How often each client took part: as the method counts it, else as the clients' table has it."""
-    told: Mapping[str, object] = {}
+    """How often each client was chosen: as the method tells it, round by round or as counts; else who was heard."""
+    counts: dict[str, int] = {}
     for _, facts in story.rounds():
-        told = mapping(facts.get("chosen")) or told
-    if told:
-        return [int(number(told.get(client), 0)) for client in clients]
-    heard = story.times_heard()
-    return [heard.get(client, 0) for client in clients]
+        told = facts.get("chosen")
+        if isinstance(told, Mapping):
+            counts = {str(client): int(number(count, 0)) for client, count in told.items()}
+        for client in names(told):
+            counts[client] = counts.get(client, 0) + 1
+    counts = counts or story.times_heard()
+    return [counts.get(client, 0) for client in clients]
