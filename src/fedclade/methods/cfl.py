@@ -143,7 +143,8 @@ class CFL:
                 tree = tree.changed(leaf, replace(tree.nodes[leaf], model=model))
                 continue
             signs, found, alike = shown(heard, tree.nodes[leaf].mean_seen, tree.nodes[leaf].largest_seen)
-            clusters.append({"node": leaf, "members": len(members), **asdict(signs)})
+            eps1, eps2 = self.thresholds.levels(signs)
+            clusters.append({"node": leaf, "members": len(members), **asdict(signs), "eps1": eps1, "eps2": eps2})
             matrices.append(alike)
             enough = found is not None and 2 * len(heard) >= len(members)
             node = tree.nodes[leaf].having_shown(signs, found if enough and self.thresholds.ask(signs) else None)

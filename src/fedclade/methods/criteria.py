@@ -60,17 +60,19 @@ class Thresholds:
         return self.norms_say_so(signs) and is_sure(signs.cross, self.gamma_max)
 
     def norms_say_so(self, signs: Signs) -> bool:
-        """Equations 30 and 31."""
+        """Equations 30 and 31; the rules that set nothing ask for structure too."""
+        eps1, eps2 = self.levels(signs)
+        there = signs.mean_norm < eps1 and signs.largest_norm > eps2
         if self.rule in ("automatic", "tried"):
-            ratio = signs.mean_norm * math.sqrt(signs.clients)
-            return (
-                ratio < STALLED * signs.largest_norm
-                and (self.rule == "tried" or signs.largest_norm > RESTLESS * signs.largest_seen)
-                and signs.cross < APART
-                and signs.inside - signs.cross > STRUCTURE
-            )
-        eps1, eps2 = self.eps1, self.eps2
+            return there and signs.cross < APART and signs.inside - signs.cross > STRUCTURE
+        return there
+
+    def levels(self, signs: Signs) -> tuple[float, float]:
+        """eps1 and eps2 of this cluster in this round."""
+        if self.rule in ("automatic", "tried"):
+            restless = RESTLESS * signs.largest_seen if self.rule == "automatic" else 0.0
+            return STALLED * signs.largest_norm / math.sqrt(signs.clients), restless
         if self.rule == "paper":
             eps1 = self.eps1_share * signs.mean_seen
-            eps2 = self.eps2_times * eps1
-        return signs.mean_norm < eps1 and signs.largest_norm > eps2
+            return eps1, self.eps2_times * eps1
+        return self.eps1, self.eps2
