@@ -14,7 +14,6 @@ from time import perf_counter
 import numpy as np
 
 import fedclade as fc
-from fedclade.methods import method_named
 
 WORLDS: dict[str, dict[str, object]] = {
     "swap": {"source": "mnist", "world": "label-swap", "clients": 20, "groups": 4},
@@ -49,6 +48,11 @@ def by_client(run: fc.Run) -> dict[str, float]:
     return {client: accuracy for number, client, accuracy in rows if number == last and accuracy is not None}
 
 
+def worst(one: Mapping[str, float], other: Mapping[str, float]) -> float:
+    """How many points the client that fares worst has more, or fewer, by the one than by the other."""
+    return round(100 * min(one[client] - other[client] for client in one), 1)
+
+
 def placed(run: fc.Run, federation: fc.Federation) -> float:
     """The share of those who came late that are with those of their own planted group."""
     assert federation.truth is not None
@@ -68,14 +72,17 @@ def judged(world: str, net: str, seed: int, asked: argparse.Namespace) -> dict[s
     federation = cut(fc.data.build(seed=seed, **made), asked.examples)  # type: ignore[arg-type]  # as they are
     name, settings = NETS[net]
     changes: Mapping[str, object] = dict(each.split("=") for each in asked.set)
-    method = method_named("cfl", {key: number(str(value)) for key, value in changes.items()})
+    method = fc.CFL(**{key: number(str(value)) for key, value in changes.items()})  # type: ignore[arg-type]  # checked there
     begin = perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         found: dict[str, object] = {}
         runs = {}
-        for label, one in (("cfl", method), ("fedavg", fc.FedAvg())):
-            if label == "fedavg" and asked.alone:
-                continue
+        methods: dict[str, fc.CFL | fc.FedAvg] = {"cfl": method}
+        if not asked.alone:
+            methods["fedavg"] = fc.FedAvg()
+        if not asked.alone and method.validation:  # no norm is under 0: never split, and the same examples kept aside
+            methods["same examples"] = fc.CFL(rule="absolute", validation=method.validation)
+        for label, one in methods.items():
             runs[label] = fc.train(
                 federation,
                 one,
@@ -103,7 +110,9 @@ def judged(world: str, net: str, seed: int, asked: argparse.Namespace) -> dict[s
         if "fedavg" in runs:
             one, other = by_client(run), by_client(runs["fedavg"])
             found["fedavg"] = round(100 * runs["fedavg"].accuracy, 1)
-            found["worst client"] = round(100 * min(one[client] - other[client] for client in one), 1)
+            found["worst client"] = worst(one, other)
+            if "same examples" in runs:
+                found["worst client, of the same examples"] = worst(one, by_client(runs["same examples"]))
         if asked.signs:
             for at, told in facts:
                 print(

@@ -10,8 +10,9 @@ from fedclade.methods import FLT, AnyMethod, Found, Selection
 from fedclade.nets import Module
 from fedclade.nets.registry import architecture_named
 from fedclade.nouns import InputError, LocalTraining
+from fedclade.nouns.html import html_table
 from fedclade.nouns.settings import made_from, names_of, plain, unknown
-from fedclade.report.comparison import Line, compared
+from fedclade.report.comparison import HEADINGS, Line, as_text, compared
 from fedclade.report.html import write_report
 from fedclade.runs import compare as comparing
 from fedclade.runs import groups as finding
@@ -87,6 +88,10 @@ class Comparison:
     def lines(self) -> tuple[Line, ...]:
         """The table: one line for each method."""
         return compared([run.folder for run in self.runs])
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the table."""
+        return html_table(f"{len(self.runs)} runs", HEADINGS, [as_text(line) for line in self.lines])
 
     def report(self, path: str | Path) -> Path:
         """Write one HTML file that works offline."""

@@ -58,7 +58,8 @@ class Pulling:
         heard = tuple(client for client in clients if client not in self.silent)
         wanted = {**self.points, **self.held_out}
         table = [[float(((row - wanted[client]) ** 2).sum()) for row in rows] for client in heard]
-        return Losses(heard, np.array(table).reshape(len(heard), len(rows)), np.ones(len(heard), np.int64))
+        examples = np.array([self.count.get(client, 1) for client in heard], np.int64)
+        return Losses(heard, np.array(table).reshape(len(heard), len(rows)), examples)
 
     def evaluate(self, models: Assignment, now: Round) -> Scores:
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""CFL: splits by hand, nobody lost, newcomers, undone splits, blind runs, resuming in the middle of a tree."""
+"""CFL: splits by hand, nobody lost, newcomers, and who is silent or not asked."""
 
 import json
 import re
@@ -8,48 +8,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import fedclade as fc
-from conformance.playing import Stop, played
-from fedclade.api import Settings
 from fedclade.data import Federation
 from fedclade.fleet.protocol import Updates
-from fedclade.fleet.simulated import SimulatedFleet
 from fedclade.methods import Facts
 from fedclade.methods.criteria import Thresholds
 from fedclade.methods.parameter_tree import Tree
 from fedclade.methods.signs import Signs, Update
-from fedclade.nets import net_for
-from fedclade.nouns import Assignment, Groups, LocalTraining, Round, Row
+from fedclade.nouns import Assignment, Groups, Round, Row
 from methods.pulling import STEP, Pulling, grouped
-
-ALWAYS: dict[str, Any] = {
-    "rule": "absolute",
-    "eps1": 1e9,
-    "eps2": 0.0,
-}  # every cluster of two or more is split in every round
-NEVER: dict[str, Any] = {"rule": "absolute"}  # no norm is under 0
-
-
-def at(number: int, participation: float = 1.0) -> Round:
-    return Round(number, seed=7, participation=participation)
-
-
-def begun(method: fc.CFL, fleet: Pulling) -> Tree:
-    size = len(next(iter(fleet.points.values())))
-    return method.start(fleet, lambda _: np.zeros(size, np.float32), at(0))
-
-
-def rounds(method: fc.CFL, fleet: Pulling, count: int, participation: float = 1.0) -> Tree:
-    tree = begun(method, fleet)
-    for number in range(1, count + 1):
-        tree, _ = method.round(tree, fleet, at(number, participation))
-    return tree
-
-
-def everybody(tree: Tree) -> Assignment:
-    return fc.CFL().assignment(tree)
+from methods.splitting import ALWAYS, NEVER, at, begun, everybody, rounds
 
 
 def check_nobody_is_lost(tree: Tree, fleet: Pulling) -> None:
@@ -152,9 +121,21 @@ def test_the_automatic_thresholds_have_no_scale() -> None:
         assert not rule.ask(replace(scaled, cross=1.0, inside=1.2))
 
 
+def test_what_is_tried_need_not_be_sure() -> None:
+    """The same signs, when the updates are a fifth of what they were: only with a trial."""
+    signs = Signs(16, 0.2, 1.0, mean_seen=0.3, largest_seen=5.0, cross=-0.1, inside=0.3)
+    tried = Thresholds("tried", 0.0, 0.0, 0.1, 6.0, 0.0)
+    assert tried.ask(signs)
+    assert not replace(tried, rule="automatic").ask(signs)
+    assert not tried.ask(replace(signs, mean_norm=0.24))
+    assert not tried.ask(replace(signs, inside=0.04))
+    assert fc.CFL(rule="tried", validation=0.1).thresholds.rule == "tried"
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
+        ({"rule": "tried"}, 'rule "tried" has nothing to try by, CFL.validation: got 0, need a share over 0'),
         ({"eps1": 0.5}, 'eps1 is for another rule, CFL.eps1: got 0.5 with rule "automatic", need rule "absolute"'),
         ({"rule": "paper", "eps2": 1.0}, "eps2 is for another rule"),
         ({"rule": "absolute", "eps1": 1.0, "eps2_times": 2.0}, "eps2_times is for another rule"),
@@ -307,179 +288,3 @@ def test_an_update_of_another_cluster_is_forgotten_on_the_way_down() -> None:
     walked = method.walked(replace(tree, latest={"client-03": old}), ["client-03"], Pulling(fleet.points), at(21))
     assert walked.home["client-03"] in walked.leaves()
     assert walked.latest == {}
-
-
-# -- splits on trial ------------------------------------------------------------------------------------------------
-
-
-def test_a_split_that_hurts_is_undone_as_if_it_had_never_been() -> None:
-    """Clients pull to points of their own, but what they hold out lies at 0, between them: apart they are worse."""
-    fleet, _ = grouped(0, groups=2, each=4)
-    middle: Row = np.stack(list(fleet.points.values())).mean(axis=0)
-    fleet.held_out = dict.fromkeys(fleet.points, middle)
-    method = fc.CFL(**ALWAYS, validation=0.2, trial=3)
-    tree = begun(method, fleet)
-    seen = []
-    for number in range(1, 7):
-        tree, facts = method.round(tree, fleet, at(number))
-        seen.append((len(tree.leaves()), facts["undone"]))
-    assert seen == [(2, []), (2, []), (2, []), (1, [0]), (1, []), (1, [])]
-    never = rounds(fc.CFL(rule="absolute"), fleet, 6)
-    np.testing.assert_allclose(tree.nodes[0].model, never.nodes[0].model, atol=1e-6)
-
-
-def test_a_split_that_hurts_one_part_is_undone() -> None:
-    """Nine clients are better off without the tenth; the tenth, alone, is not, and counts as much."""
-    fleet, home = grouped(0, groups=2, each=5)
-    small = [client for client, group in home.items() if group == 0][1:]
-    fleet.away = set(small)
-    alone = next(client for client, group in home.items() if group == 0 and client not in small)
-    middle: Row = np.stack([fleet.points[client] for client in fleet.clients()]).mean(axis=0)
-    method = fc.CFL(**ALWAYS, validation=0.2, trial=3)
-    assert len(rounds(method, fleet, 4).leaves()) > 1
-    fleet.held_out = {alone: middle}
-    assert len(rounds(method, fleet, 4).leaves()) == 1
-
-
-def test_while_a_split_is_on_trial_everybody_has_the_undivided_model() -> None:
-    fleet, _ = grouped(0, groups=2, each=4)
-    method = fc.CFL(**ALWAYS, validation=0.2, trial=3)
-    never = fc.CFL(**NEVER)
-    for count, models in ((1, 1), (2, 1), (3, 1), (4, 2)):
-        tree = rounds(method, fleet, count)
-        assert len(set(everybody(tree).home.values())) == models
-        if models == 1:
-            plain = rounds(never, fleet, count).nodes[0].model
-            np.testing.assert_allclose(everybody(tree).row_of("client-00"), plain, atol=1e-6)
-    fleet.silent = set(fleet.points)
-    tree, _ = method.round(rounds(method, Pulling(fleet.points), 3), fleet, at(4))
-    assert tree.on_trial()  # nobody could judge it: later
-
-
-@pytest.mark.parametrize("how", ["away", "silent"])
-def test_a_part_of_which_nobody_is_heard_does_not_hold_a_trial_open_for_ever(how: str) -> None:
-    """It is waited for as long again; then those who are there decide.
-
-    The undivided model has become theirs by then: nothing is gained by the split, and it is undone.
-    """
-    fleet, home = grouped(0, groups=2, each=4)
-    method = fc.CFL(**ALWAYS, validation=0.2, trial=3)
-    tree = rounds(method, fleet, 1)
-    setattr(fleet, how, {client for client, group in home.items() if group == home["client-00"]})
-    for number in range(2, 7):
-        tree, _ = method.round(tree, fleet, at(number))
-        assert tree.on_trial()
-    tree, facts = method.round(tree, fleet, at(7))
-    assert (list(tree.on_trial()), facts["undone"]) == ([], [0])
-    assert set(tree.home) == set(home)
-
-
-def test_a_split_that_helps_is_kept() -> None:
-    fleet, home = grouped(0, groups=2, each=4)
-    tree = rounds(fc.CFL(validation=0.2, trial=3), fleet, 25)
-    assert everybody(tree).groups() == Groups.from_labels(home)
-    assert tree.nodes[0].split is not None
-    assert tree.nodes[0].split.shadow is None
-
-
-def test_everybody_is_told_the_best_of_its_path() -> None:
-    """One client's held-out examples lie where the root's model was when it was split: that one is best for it."""
-    fleet, _ = grouped(0, groups=2, each=4)
-    method = fc.CFL(validation=0.2, trial=3)
-    tree = rounds(method, fleet, 24)
-    fleet.held_out = {"client-00": tree.nodes[0].model}
-    tree, facts = method.round(tree, fleet, at(27))
-    assert facts["best"] == {**tree.home, "client-00": 0}
-    assert tree.home["client-00"] != 0  # where it trains, and what it has
-    assert "best" not in method.round(tree, fleet, at(28))[1]
-
-
-# -- real data ------------------------------------------------------------------------------------------------------
-
-
-def test_a_gradient_is_that_of_all_examples(two_groups: Federation) -> None:
-    """Against torch's own: minus the gradient of the mean loss over everything that a client has."""
-    net = net_for("logistic", two_groups.shape, two_groups.classes)
-    first = net.first(0)
-    sent = Assignment.of_one(first, two_groups.clients)
-    with SimulatedFleet(two_groups, net, workers=0) as fleet:
-        now = Round(1, 0, 1.0, LocalTraining(epochs=2, batch=5, lr=0.3, momentum=0.9))
-        method = fc.CFL(similarity="gradients")
-        found = method.directions(sent, fleet, now)
-    for client in two_groups.clients[:2]:
-        module = net.module(first)
-        part = two_groups[client].train
-        outputs = module(torch.from_numpy(part.inputs))
-        torch.nn.functional.cross_entropy(outputs, torch.from_numpy(part.labels)).backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
-        wanted = torch.cat([-each.grad.reshape(-1) for each in module.parameters() if each.grad is not None])
-        np.testing.assert_allclose(found[client].row, wanted.numpy(), atol=1e-5)
-
-
-SPLITTING: Settings = {"rounds": 8, "participation": 1.0, "epochs": 2, "batch": 24, "lr": 0.4, "workers": 0}
-
-
-def facts_of(run: fc.Run) -> list[dict[str, Any]]:
-    """What the method told of each round."""
-    return [json.loads(json.dumps(event["facts"])) for event in run.folder.events() if event["event"] == "round"]
-
-
-def test_gradients_find_the_groups_too(two_groups: Federation, tmp_path: Path) -> None:
-    run = fc.train(two_groups, fc.CFL(similarity="gradients"), net="logistic", out=tmp_path / "run", **SPLITTING)
-    assert run.groups == two_groups.truth
-
-
-def test_resumes_in_the_middle_of_a_tree(two_groups: Federation, tmp_path: Path) -> None:
-    """Six clients, split in every round until each is alone, with half of them asked: cut after every round."""
-    method = fc.CFL(**ALWAYS, validation=0.2, trial=1)
-    whole, models = played(method, two_groups, tmp_path / "whole", rounds=5)
-    assert len(models.groups()) > 1
-    for after in (1, 2, 3, 4):
-        with pytest.raises(Stop):
-            played(method, two_groups, tmp_path / f"cut-{after}", rounds=5, stop_after=after)
-        resumed, _ = played(method, two_groups, tmp_path / f"cut-{after}", rounds=5)
-        assert resumed["model_hash"] == whole["model_hash"]
-        assert (tmp_path / f"cut-{after}" / "checkpoint" / "round-00005" / "state.safetensors").read_bytes() == (
-            tmp_path / "whole" / "checkpoint" / "round-00005" / "state.safetensors"
-        ).read_bytes()
-
-
-def test_facts_of_a_round_and_of_a_split(two_groups: Federation, tmp_path: Path) -> None:
-    run = fc.train(two_groups, fc.CFL(), net="logistic", out=tmp_path / "run", **SPLITTING)
-    told = facts_of(run)
-    for facts in told:
-        assert len(facts["clusters"]) == len(facts["separation_gaps"])
-    (split,) = [split for facts in told for split in facts["splits"]]
-    assert two_groups.truth is not None
-    assert tuple(tuple(part) for part in split["parts"]) == two_groups.truth.members
-    values = np.array(split["similarities"])
-    assert values.shape == (6, 6)
-    labels = [two_groups.truth.labels[client] for client in split["clients"]]
-    inside = np.equal.outer(labels, labels)
-    assert values[inside].min() > values[~inside].max() == pytest.approx(split["cross"], abs=1e-4)
-    last = [gaps for facts in told for gaps in facts["separation_gaps"]][:6]
-    assert last[-1] == pytest.approx(values[inside].min() - split["cross"], abs=1e-3)
-
-
-def test_no_gap_is_told_without_a_truth(two_groups: Federation, tmp_path: Path) -> None:
-    blind = replace(two_groups, truth=None)
-    run = fc.train(blind, fc.CFL(), net="logistic", out=tmp_path / "run", rounds=1, participation=1.0, workers=0)
-    told = facts_of(run)
-    assert [facts["separation_gaps"] for facts in told] == [[None]]
-
-
-def test_every_client_has_the_models_of_its_path_and_their_ensemble(two_groups: Federation, tmp_path: Path) -> None:
-    run = fc.train(two_groups, fc.CFL(), net="logistic", out=tmp_path / "run", **SPLITTING)
-    general, special = run.path_for("client-00")
-    other = run.path_for("client-01")
-    some = torch.from_numpy(two_groups["client-00"].test.inputs)
-    with torch.no_grad():
-        assert torch.equal(general(some), other[0](some))
-        assert torch.equal(special(some), run.model_for("client-00")(some))
-        assert not torch.equal(special(some), other[1](some))
-        wanted = (torch.softmax(general(some), 1) + torch.softmax(special(some), 1)) / 2
-        assert torch.allclose(run.ensemble_for("client-00")(some).exp(), wanted, atol=1e-6)
-    plain = fc.train(two_groups, fc.FedAvg(), net="logistic", out=tmp_path / "one", rounds=1, workers=0)
-    with pytest.raises(fc.FedcladeError, match='there is no client "nobody"'):
-        run.path_for("nobody")
-    with pytest.raises(fc.FedcladeError, match="there is no tree of models"):
-        plain.path_for("client-00")

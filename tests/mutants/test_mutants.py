@@ -236,7 +236,7 @@ MUTANTS = {
         (
             (
                 "methods/signs.py",
-                "mean = float(np.linalg.norm(mean_of(rows, [update.examples for update in heard.values()])))",
+                "mean = float(np.linalg.norm(weighted_mean(rows, [update.examples for update in heard.values()])))",
                 "mean = float(np.linalg.norm(rows, axis=1).mean())",
             ),
         ),

@@ -38,6 +38,7 @@ def test_planted_directions_are_groups(groups: int, seed: int) -> None:
 def test_what_points_anywhere_is_one_group(seed: int) -> None:
     rows = drifts(1, 12, seed)
     assert len(drift_groups(names(rows), rows)) == 1
+    assert len(drift_groups(names(rows), rows, sure=False)) > 1
 
 
 def test_few_clients_are_one_group() -> None:

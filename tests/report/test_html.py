@@ -12,8 +12,10 @@ import fedclade as fc
 from fedclade.api import Settings
 from fedclade.data import Federation
 from fedclade.nouns import InputError
-from fedclade.report.comparison import as_text, compared, final_accuracy, harmed_clients
+from fedclade.report.comparison import as_text, compared
+from fedclade.report.harm import harmed_in
 from fedclade.report.html import write_report
+from fedclade.report.story import read as read_run
 
 QUICK: Settings = {"rounds": 2, "participation": 1.0, "evaluate_every": 1, "lr": 0.2, "workers": 0}
 
@@ -64,16 +66,19 @@ def test_the_page_shows_what_the_runs_say(comparison: fc.Comparison, tmp_path: P
 def test_the_figures_hold_every_client_and_round(comparison: fc.Comparison, tmp_path: Path) -> None:
     page = read(comparison.report(tmp_path / "report.html"))
     figures = [json.loads(found) for found in re.findall(r"const figure = (.*);", page.scripts[-1])]
-    curves, strips = figures
+    curves, _, strips = figures[:3]
     named = {trace["name"]: trace for trace in curves["data"] if trace.get("name")}
     assert set(named) == {"fedavg", "local"}
     assert all(len(trace["x"]) == 2 for trace in named.values())
-    assert [len(trace["text"]) for trace in strips["data"]] == [12, 12]  # 6 clients, 2 seeds
+    marks = [len(trace["text"]) for trace in strips["data"] if trace["type"] == "scatter"]
+    assert [marks[0] + marks[1], marks[2] + marks[3]] == [12, 12]  # 6 clients, 2 seeds; harmed ones apart
     assert curves["layout"]["yaxis"]["title"]["text"] == "mean accuracy of the clients, %"
 
 
 def test_nothing_is_fetched(comparison: fc.Comparison, tmp_path: Path) -> None:
-    page = read(comparison.report(tmp_path / "report.html"))
+    path = comparison.report(tmp_path / "report.html")
+    assert path.stat().st_size < 8e6  # plotly is in it, once
+    page = read(path)
     assert not [tag for tag, attributes in page.tags if {"src", "href", "srcset", "action"} & set(attributes)]
     assert not [tag for tag, _ in page.tags if tag in ("link", "iframe", "object", "embed", "img")]
 
@@ -88,18 +93,20 @@ def test_names_stay_names(tmp_path: Path) -> None:
     assert len([tag for tag, _ in page.tags if tag == "script"]) == 2
     assert not [tag for tag, _ in page.tags if tag in ("img", "b")]
     assert "{{ 7 * 7 }}" in page.scripts[-1]
+    for figure in re.findall(r"const figure = (.*);", page.scripts[-1]):
+        assert not re.search(r"<(script|img|b>)", json.dumps(json.loads(figure)))  # plotly reads a little HTML
     assert "<b>run" in page.text
 
 
 def test_harmed_clients_by_hand(comparison: fc.Comparison) -> None:
-    folders = [run.folder for run in comparison.runs]
-    fedavg, local = final_accuracy(folders[0]), final_accuracy(folders[1])
+    stories = [read_run(run.folder) for run in comparison.runs]
+    fedavg, local = stories[0].final_accuracy(), stories[1].final_accuracy()
     assert len(fedavg) == 6
-    hurt = harmed_clients(folders)
+    hurt = harmed_in(stories)
     assert hurt[0] == tuple(client for client in sorted(fedavg) if fedavg[client] < local[client])
     assert hurt[1] == tuple(client for client in sorted(fedavg) if local[client] < fedavg[client])
-    assert harmed_clients(folders[:1]) == [None]  # nobody to compare with
-    assert compared(folders[:1])[0].harmed is None
+    assert harmed_in(stories[:1]) == [None]  # nobody to compare with
+    assert compared([comparison.runs[0].folder])[0].harmed is None
 
 
 def test_an_unfinished_run_has_no_report(comparison: fc.Comparison, tmp_path: Path) -> None:

@@ -205,6 +205,9 @@ def test_a_batch_too_short_for_the_net_is_found_before_the_start(tmp_path: Path)
     assert len(federation["a"].train) == 11
     with pytest.raises(InputError, match=r"cannot read the inputs.*training on 1 inputs.*another local\.batch"):
         fc.train(federation, fc.FedAvg(), net=normalised, out=tmp_path / "run", **QUICK)
+    nine: Settings = {**QUICK, "batch": 9}
+    with pytest.raises(InputError, match="training on 1 inputs"):  # who keeps one of them aside has 10: 9 and 1
+        fc.train(federation, fc.CFL(validation=0.1), net=normalised, out=tmp_path / "run", **nine)
     assert not (tmp_path / "run").exists()
     quick: Settings = {**QUICK, "batch": 11}
     assert 0 <= fc.train(federation, fc.FedAvg(), net=normalised, out=tmp_path / "run", **quick).accuracy <= 1

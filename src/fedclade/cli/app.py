@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from fedclade import __version__
-from fedclade.cli import attention, bench, data, deploy, encoders, info, reproduce, run, runs
+from fedclade.cli import attention, bench, data, deploy, encoders, groups, info, reproduce, run, runs
 
 INTERRUPTED = 130  # an exit code
 
@@ -43,6 +43,7 @@ def about(
 
 
 app.command("demo")(run.demo)
+app.command("groups")(groups.groups)
 app.command("run")(run.run)
 app.command("compare")(run.compare)
 app.command("resume")(run.resume)

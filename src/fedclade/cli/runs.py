@@ -71,21 +71,31 @@ def report(
     out: Annotated[
         Path | None, typer.Option(help="The file to write; in the first run otherwise.", show_default=False)
     ] = None,
+    figures: Annotated[
+        Path | None, typer.Option(help="A folder for every figure as a file of its own.", show_default=False)
+    ] = None,
+    form: Annotated[str, typer.Option("--format", help="Of these files: png, svg or pdf.")] = "png",
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Write one HTML file about one run, or several side by side. It works offline."""
     from fedclade.report.html import write_report
+    from fedclade.report.static import check_format, write_figures
     from fedclade.runs.compare import runs_below
     from fedclade.runs.folder import RunFolder
 
     # A folder of runs stands for all the runs in it.
     folders = [run for path in runs for run in runs_below(path) or (RunFolder.open(path),)]
+    check_format(form)
     written = write_report(folders, out or runs[0] / "report.html")
+    files = write_figures(folders, figures, form) if figures else []
     if as_json:
-        emit({"report": str(written), "runs": [str(folder.path) for folder in folders]})
+        told = {"report": str(written), "figures": [str(file) for file in files]}
+        emit({**told, "runs": [str(folder.path) for folder in folders]})
     elif not quiet:
         print(f"Report: {written}")
+        if figures:
+            print(f"Figures: {len(files)} files in {figures}")
 
 
 def overview(run: "RunFolder") -> dict[str, object]:

@@ -1,6 +1,6 @@
 """A user's folder, with a folder of images or a file of examples for each client, as a federation."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 
@@ -45,7 +45,7 @@ def from_folder(path: str | PathLike[str], *, test: float = 0.2, seed: int = 0, 
             got=f"{stray.name!r} beside {folders[0].name!r}",
             need="a folder for each client, or a file for each",
         )
-    found = from_images(root, folders) if folders else from_files(root, entries, label)
+    found = from_images(root, folders) if folders else from_files(root, entries, label)[0]
     numbers, names = numbered([labels for _, labels in found.values()], str(root))
     arrays = {client: (inputs, codes) for (client, (inputs, _)), codes in zip(found.items(), numbers, strict=True)}
     return from_named(arrays, names, test=test, seed=seed, name=str(root))
@@ -64,6 +64,11 @@ def from_images(root: Path, folders: Sequence[Path]) -> Found:
                 do="give it images or leave it out",
             )
         found[folder.name] = images
+    return pictures_of(root, found)
+
+
+def pictures_of(root: Path, found: Mapping[ClientId, Sequence[tuple[str, Path]]]) -> Found:
+    """Every client's images, each with its class, read: all of one size, grey if all are."""
     paths = [path for images in found.values() for _, path in images]
     heads = [read_head(path) for path in paths]
     for path, head in zip(paths, heads, strict=True):
@@ -109,8 +114,8 @@ def images_in(root: Path, folder: Path) -> list[Path]:
     return entries
 
 
-def from_files(root: Path, files: Sequence[Path], label: str) -> Found:
-    """What is in client.npz, client.csv, client.parquet."""
+def from_files(root: Path, files: Sequence[Path], label: str) -> tuple[Found, tuple[str, ...]]:
+    """What is in client.npz, client.csv, client.parquet, and what the columns are called; no label: one of no name."""
     owners: dict[ClientId, Path] = {}
     for file in files:
         check_ending(file, FILES)
@@ -129,7 +134,7 @@ def from_files(root: Path, files: Sequence[Path], label: str) -> Found:
             found[client] = from_npz(file)
             continue
         table = read_table(file)
-        here = feature_names(table, (label,), str(file))
+        here = feature_names(table, (label,) if label else (), str(file))
         columns = columns or here
         if odd := set(columns) ^ set(here):
             name = min(odd)
@@ -139,8 +144,14 @@ def from_files(root: Path, files: Sequence[Path], label: str) -> Found:
                 got=f"{'no ' if name in columns else ''}column {name!r}",
                 need="the same columns in every file",
             )
-        found[client] = (features(table, columns, str(file)), named(table.column(label), f"{file}, column {label!r}"))
-    return found
+        labels = named(table.column(label), f"{file}, column {label!r}") if label else unlabelled(table.num_rows)
+        found[client] = (features(table, columns, str(file)), labels)
+    return found, columns
+
+
+def unlabelled(examples: int) -> Named:
+    """The label of examples that have none: one without a name."""
+    return Named(("",), np.zeros(examples, np.int64))
 
 
 def from_npz(file: Path) -> tuple[NDArray[np.generic], Named]:

@@ -23,14 +23,14 @@ from fedclade.fleet.protocol import (
     Updates,
 )
 from fedclade.fleet.workers import Workers
-from fedclade.local import Asked, Client, is_built, path_for, state_of_kernel
+from fedclade.local import Asked, Client, is_built, learned, path_for, state_of_kernel
 from fedclade.local import one_thread as one_thread  # for runs beside each other too
 from fedclade.nets import Net
 from fedclade.nets.attention_shelf import attending
 from fedclade.nets.shelf import opened
 from fedclade.nouns import Assignment, ClientId, InputError, Round, Row, Rows
 
-__all__ = ["SimulatedFleet", "is_built", "path_for", "state_of_kernel", "undisturbed"]
+__all__ = ["SimulatedFleet", "is_built", "learned", "path_for", "state_of_kernel", "undisturbed"]
 
 Wire = Callable[[Iterator[Reply]], Iterable[Reply]]
 """What becomes of the replies to one call on their way to the server."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from fedclade.data import ClientData, Part, Pool
 from fedclade.fleet.protocol import Ask, Reply
 from fedclade.local.general import Asked, PathName, Training
 from fedclade.local.moments import blurred, moments, secret_of, token_of
-from fedclade.local.plan import plan
+from fedclade.local.plan import Path, plan
 from fedclade.local.scatter import placing, scatter
 from fedclade.local.sketch import sketch
 from fedclade.local.steps import drawn
@@ -31,6 +32,11 @@ class Client:
         self._path = plan(net, path)
         self._blinds: dict[int, Blind] = {}
 
+    @cached_property
+    def _without_dropout(self) -> Path:
+        """The one path that can leave it out."""
+        return plan(self._net, "general")
+
     @property
     def path(self) -> PathName:
         """How it trains: see `fedclade.local.plan`."""
@@ -44,7 +50,9 @@ class Client:
 
     def answers(self, asked: Sequence[tuple[Ask, ClientData]]) -> list[Reply]:
         """The replies of several clients: the same as one by one, but trained at once where that is faster."""
-        if self._path.together == 1 or any(ask.verb != "train" or ask.encoder for ask, _ in asked):
+        if self._path.together == 1 or any(
+            ask.verb != "train" or ask.encoder or not ask.now.dropout for ask, _ in asked
+        ):
             return [self.answer(ask, data) for ask, data in asked]
         held = [learned(data.train, ask.now, ask.client) for ask, data in asked]
         shown = [self._opened(ask) for ask, _ in asked]
@@ -93,7 +101,8 @@ class Client:
             return trained(ask, data.train, *tuned(ask.encoder, ask.rows[0], data.train, epochs, ask.now, ask.client))
         part = learned(data.train, ask.now, ask.client)
         this_round, how = drawn(part, ask.now, ask.client)
-        return trained(ask, part, *self._path.train(ask.rows[0], this_round, how, ask.client, towards(ask)))
+        path = self._path if how.dropout else self._without_dropout
+        return trained(ask, part, *path.train(ask.rows[0], this_round, how, ask.client, towards(ask)))
 
     def _losses(self, ask: Ask, data: ClientData) -> Reply:
         part = judged(data.train, ask.now, ask.client)

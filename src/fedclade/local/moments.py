@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from fedclade.data import Part
 from fedclade.nets.encoders import encoder_named
 from fedclade.nouns import ClientId, Round, generator
+from fedclade.nouns.moments import label_moments
 
 Told = tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.float32]]
 """Of each label: count, mean, variance of the mean."""
@@ -18,16 +19,11 @@ def moments(part: Part, encoder: str, classes: int, fewest: int) -> Told:
 
     A label with fewer than `fewest` examples is not told: it looks as if there were none.
     """
-    encoded, labels = encoder_named(encoder).encode(part.inputs).astype(np.float64), part.labels
-    counts = np.bincount(labels, minlength=classes)
-    means = np.zeros((classes, encoded.shape[1]))
-    variances = np.zeros(classes)
-    for label in np.flatnonzero(counts >= fewest):
-        own = encoded[labels == label]
-        means[label] = own.mean(axis=0)
-        if len(own) > 1:
-            variances[label] = own.var(axis=0, ddof=1).sum() / len(own)
-    told = np.where(counts >= fewest, counts, 0).astype(np.int64)
+    encoded = encoder_named(encoder).encode(part.inputs).astype(np.float64)
+    counts, means, variances = label_moments(encoded, part.labels, classes)
+    rare = counts < fewest
+    told = np.where(rare, 0, counts).astype(np.int64)
+    means[rare], variances[rare] = 0, 0
     return told, means.astype(np.float32), variances.astype(np.float32)
 
 

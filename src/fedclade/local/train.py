@@ -18,7 +18,7 @@ def train(
     """The model after E epochs from `start`, and the mean loss of the last epoch; a pull is to `towards`, or to it."""
     how = now.local
     bench.load(start)
-    bench.module.train()
+    bench.module.train(now.dropout)
     inputs, labels = torch.from_numpy(part.inputs), torch.from_numpy(part.labels)
     weights, gradient = bench.weights, bench.gradient
     anchor = weights.clone() if towards is None else torch.from_numpy(towards[: len(weights)].copy())

@@ -19,7 +19,7 @@ from fedclade.methods.parameter_tree import ROOT, Tree
 from fedclade.methods.protocol import Fact, Facts, First
 from fedclade.methods.signs import Update, averaged, shown
 from fedclade.methods.trial import best_of_paths, judged, shadowed
-from fedclade.nouns import Assignment, ClientId, LocalTraining, Round, Rows, settings
+from fedclade.nouns import Assignment, ClientId, InputError, LocalTraining, Round, Rows, settings
 from fedclade.relate.bipartition import Bipartition
 from fedclade.relate.distances import Matrix
 
@@ -55,6 +55,10 @@ class CFL:
 
     def __post_init__(self) -> None:
         self.thresholds.check()
+        if self.rule == "tried" and not self.validation:
+            raise InputError(
+                'rule "tried" has nothing to try by', where="CFL.validation", got="0", need="a share over 0"
+            )
 
     def start(self, fleet: Fleet, first: First, now: Round) -> Tree:
         return Tree.planted(first(0), fleet.clients())
@@ -110,7 +114,8 @@ class CFL:
     ) -> dict[ClientId, Update]:
         """What is compared of each client: its update (equation 40), or its full gradient with the sign of one."""
         if self.similarity == "gradients":
-            trained = fleet.train(sent, replace(now, local=replace(ALL_AT_ONCE, blind=now.local.blind)))
+            full = replace(ALL_AT_ONCE, blind=now.local.blind)
+            trained = fleet.train(sent, replace(now, local=full, dropout=False))
         elif trained is None:
             trained = fleet.train(sent, now)
         return {
@@ -138,7 +143,8 @@ class CFL:
                 tree = tree.changed(leaf, replace(tree.nodes[leaf], model=model))
                 continue
             signs, found, alike = shown(heard, tree.nodes[leaf].mean_seen, tree.nodes[leaf].largest_seen)
-            clusters.append({"node": leaf, "members": len(members), **asdict(signs)})
+            eps1, eps2 = self.thresholds.levels(signs)
+            clusters.append({"node": leaf, "members": len(members), **asdict(signs), "eps1": eps1, "eps2": eps2})
             matrices.append(alike)
             enough = found is not None and 2 * len(heard) >= len(members)
             node = tree.nodes[leaf].having_shown(signs, found if enough and self.thresholds.ask(signs) else None)

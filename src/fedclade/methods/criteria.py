@@ -7,6 +7,8 @@
              Clients are far from their own optimum while the largest update is near the largest of this cluster. There
              must be structure: nobody pulls in the direction of somebody across, and clients are nearer to somebody of
              their own part than any two across. Twice in a row, with the same parts.
+`tried`      the same, whatever the length of updates: how far clients are from their optimum is left to the trial of
+             the split, so clients must keep a validation share.
 """
 
 import math
@@ -17,13 +19,13 @@ from fedclade.methods.signs import Signs
 from fedclade.nouns import InputError
 from fedclade.relate.theory_cfl import is_sure
 
-Rule = Literal["automatic", "paper", "absolute"]
+Rule = Literal["automatic", "tried", "paper", "absolute"]
 
 STALLED = 0.9  # automatic: of 1 / sqrt(m), where the updates of m clients would cancel by chance
 RESTLESS = 0.65  # automatic: of the largest client update since the cluster began
 APART = 0.1  # automatic: the largest similarity across must be below
 STRUCTURE = 0.15  # automatic: similarity to the nearest of the own part, minus the largest across
-IN_A_ROW = {"automatic": 2, "paper": 1, "absolute": 1}  # rounds
+IN_A_ROW = {"automatic": 2, "tried": 2, "paper": 1, "absolute": 1}  # rounds
 UNUSED: dict[Rule, dict[str, float]] = {  # what only one rule looks at, as it is if nobody sets it
     "absolute": {"eps1": 0.0, "eps2": 0.0},
     "paper": {"eps1_share": 0.1, "eps2_times": 6.0},
@@ -58,17 +60,19 @@ class Thresholds:
         return self.norms_say_so(signs) and is_sure(signs.cross, self.gamma_max)
 
     def norms_say_so(self, signs: Signs) -> bool:
-        """Equations 30 and 31."""
-        if self.rule == "automatic":
-            ratio = signs.mean_norm * math.sqrt(signs.clients)
-            return (
-                ratio < STALLED * signs.largest_norm
-                and signs.largest_norm > RESTLESS * signs.largest_seen
-                and signs.cross < APART
-                and signs.inside - signs.cross > STRUCTURE
-            )
-        eps1, eps2 = self.eps1, self.eps2
+        """Equations 30 and 31; the rules that set nothing ask for structure too."""
+        eps1, eps2 = self.levels(signs)
+        there = signs.mean_norm < eps1 and signs.largest_norm > eps2
+        if self.rule in ("automatic", "tried"):
+            return there and signs.cross < APART and signs.inside - signs.cross > STRUCTURE
+        return there
+
+    def levels(self, signs: Signs) -> tuple[float, float]:
+        """eps1 and eps2 of this cluster in this round."""
+        if self.rule in ("automatic", "tried"):
+            restless = RESTLESS * signs.largest_seen if self.rule == "automatic" else 0.0
+            return STALLED * signs.largest_norm / math.sqrt(signs.clients), restless
         if self.rule == "paper":
             eps1 = self.eps1_share * signs.mean_seen
-            eps2 = self.eps2_times * eps1
-        return signs.mean_norm < eps1 and signs.largest_norm > eps2
+            return eps1, self.eps2_times * eps1
+        return self.eps1, self.eps2

@@ -79,5 +79,15 @@ class Careful(Protocol):
         ...
 
 
+@runtime_checkable
+class Judging(Protocol):
+    """A method whose clients may keep examples aside, and judge models by them."""
+
+    @property
+    def validation(self) -> float:
+        """The share of its training examples that a client does not train on."""
+        ...
+
+
 AnyMethod: TypeAlias = Method[Any]
 """A method with its own state, whatever that is: who holds it hands the state back to it and never looks inside."""

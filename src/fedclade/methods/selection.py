@@ -90,7 +90,8 @@ class Standing:
     def heard(self, look: "Look", starts: Assignment, updates: Updates, now: Round) -> "Standing":
         """The same after a check-in: drifts are compared among clients that were sent the same model.
 
-        Where no groups stand apart, those that were found before still hold: a trained model drifts by chance.
+        Groups that were found hold until others clearly stand apart: a trained model drifts by chance. The first ones
+        need not be clear, since it costs nothing to take turns among groups that mean nothing.
         """
         if not updates.clients:
             return self
@@ -102,8 +103,9 @@ class Standing:
             if look is not None:
                 scores |= dict(zip(own, look(drifts).tolist(), strict=True))
                 continue
-            found = drift_groups(own, drifts)
-            if len(found) == 1 and all(client in self.group for client in own):  # late drifts may tell nothing
+            known = all(client in self.group for client in own)
+            found = drift_groups(own, drifts, sure=known)
+            if known and len(found) == 1:
                 found = Groups.from_labels({client: self.group[client] for client in own})
             first = max(group.values(), default=UNKNOWN) + 1
             group |= {client: first + number for client, number in found.labels.items()}

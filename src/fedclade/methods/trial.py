@@ -5,15 +5,21 @@ cluster's model trains on beside the split for some rounds; if it is better in t
 split. And every client can be told which of the models on its path is the best for it.
 """
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from fedclade.fleet.protocol import Fleet
+from fedclade.fleet.protocol import Fleet, Losses
 from fedclade.methods.parameter_tree import Tree
 from fedclade.nouns import Assignment, ClientId, Round
 
 REST = 20  # rounds without another split after one was undone
+CLEAR = 1.5  # standard errors of a loss by which one part must gain
+STEADY = 3.0  # standard errors of a gain that all parts must have, if it is a small one
+FEW = 3  # clients: what fewer agree on is not steady
+WORSE = 0.01  # of its loss: what a part may lose, and has lost nothing
 
 
 def shadowed(tree: Tree, chosen: Sequence[ClientId], fleet: Fleet, now: Round) -> Tree:
@@ -30,6 +36,36 @@ def shadowed(tree: Tree, chosen: Sequence[ClientId], fleet: Fleet, now: Round) -
     return tree
 
 
+@dataclass(frozen=True)
+class Gain:
+    """What a part has of a split."""
+
+    share: float
+    """Of the loss that it would have without: how much lower it is."""
+    examples: int
+    """By how many that was judged."""
+    is_steady: bool
+    """However small, too even over clients for chance."""
+
+    @classmethod
+    def of(cls, losses: Losses) -> "Gain":
+        """From the losses of the undivided model, and of the part's own, on what its clients kept aside."""
+        together, apart = losses.examples @ losses.table
+        share = (together - apart) / max(together, np.finfo(np.float64).tiny)
+        each = losses.table[:, 0] - losses.table[:, 1]
+        is_steady = len(each) >= FEW and each.mean() > STEADY * each.std(ddof=1) / math.sqrt(len(each))
+        return cls(float(share), int(losses.examples.sum()), bool(is_steady))
+
+    @property
+    def is_clear(self) -> bool:
+        """Too large for chance: losses of single examples are spread as far as their mean, at the most."""
+        return self.share * math.sqrt(self.examples) > CLEAR
+
+    @property
+    def is_loss(self) -> bool:
+        return self.share < -WORSE
+
+
 def judged(tree: Tree, rounds: int, fleet: Fleet, now: Round) -> tuple[Tree, list[int]]:
     """Splits that were on trial for so many rounds, kept or undone; and the nodes of those undone."""
     undone: list[int] = []
@@ -38,17 +74,17 @@ def judged(tree: Tree, rounds: int, fleet: Fleet, now: Round) -> tuple[Tree, lis
         split = tree.nodes[number].split
         if split is None or now.number < split.round + rounds:
             continue
-        helped = []
+        gains = []
         for child in split.children:
             asked = [client for client in tree.members(child) if client in present]
             losses = fleet.losses(asked, np.stack([shadow, tree.nodes[child].model]), now)
             if losses.clients:
-                together, apart = losses.examples @ losses.table
-                helped.append(bool(apart < together))
+                gains.append(Gain.of(losses))
         patient = now.number < split.round + 2 * rounds
-        if not helped or (patient and len(helped) < len(split.children)):
+        if not gains or (patient and len(gains) < len(split.children)):
             continue  # nobody of a part was heard: later; who has left must not hold up the others for ever
-        if all(helped):  # a part that is small must not pay for one that is large
+        helps = any(gain.is_clear for gain in gains) or all(gain.is_steady for gain in gains)
+        if helps and not any(gain.is_loss for gain in gains):  # a small part must not pay for a large one
             tree = tree.tried(number, None)
         else:
             tree = tree.undone(number, now.number + REST)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from fedclade.nouns.clients import ClientId
 from fedclade.nouns.errors import InputError
+from fedclade.nouns.html import html_table, some
 
 
 @dataclass(frozen=True)
@@ -58,3 +59,7 @@ class Groups:
 
     def __len__(self) -> int:
         return len(self.members)
+
+    def _repr_html_(self) -> str:
+        rows = [(str(number), str(len(group)), some(group)) for number, group in enumerate(self.members)]
+        return html_table(f"{len(self)} groups", ("group", "clients", "who"), rows)

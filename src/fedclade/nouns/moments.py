@@ -69,6 +69,21 @@ class Moments:
             yield Moments(self.clients[piece], self.counts[piece], self.means[piece], self.variances[piece])
 
 
+def label_moments(
+    encoded: NDArray[np.float64], labels: NDArray[np.int64], classes: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """Of each label: count, mean of the examples (examples, features), and the summed variance of that mean."""
+    counts = np.bincount(labels, minlength=classes)
+    means = np.zeros((classes, encoded.shape[1]))
+    variances = np.zeros(classes)
+    for label in np.flatnonzero(counts):
+        own = encoded[labels == label]
+        means[label] = own.mean(axis=0)
+        if len(own) > 1:
+            variances[label] = own.var(axis=0, ddof=1).sum() / len(own)
+    return counts, means, variances
+
+
 def stacked(parts: Sequence[Moments]) -> Moments:
     """All of them, one after the other."""
     return Moments(

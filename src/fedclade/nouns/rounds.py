@@ -67,6 +67,8 @@ class Round:
     """Whether models are evaluated after this round: those who make a model for use make it now."""
     validation: float = 0.0
     """The share of its training examples that a client does not train on, and takes losses on instead."""
+    dropout: bool = True
+    """Whether a net that drops units in training does so; not where a gradient is wanted."""
     chosen: tuple[ClientId, ...] | None = None
     """Who takes part, where that is not left to chance."""
 

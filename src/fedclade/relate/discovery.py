@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedclade.nouns import ClientId, Groups, InputError, Moments, Points, generator
+from fedclade.nouns.html import html_table, some
 from fedclade.relate.cut import MOST, NOISE, Cut, best_cut
 from fedclade.relate.moments import Apart, conditional, joint
 from fedclade.relate.places import atlas
@@ -72,6 +73,11 @@ class Found:
             return 0.0
         best = min(max(self.gates.values(), default=0.0), 1.0)
         return best if self.passed else 1 - max(best, 0.0)
+
+    def _repr_html_(self) -> str:
+        rows = [(str(number), str(len(group)), some(group)) for number, group in enumerate(self.groups)]
+        rows += [("alone", str(len(self.outliers)), some(self.outliers))] if self.outliers else []
+        return html_table(f"{self.count} groups, confidence {self.confidence:.2f}", ("group", "clients", "who"), rows)
 
     def __repr__(self) -> str:
         sizes = ", ".join(str(len(members)) for members in self.groups)

@@ -44,10 +44,10 @@ def cosine_scores(drifts: Rows) -> Scores:
     return found
 
 
-def drift_groups(clients: Sequence[ClientId], drifts: Rows) -> Groups:
+def drift_groups(clients: Sequence[ClientId], drifts: Rows, *, sure: bool = True) -> Groups:
     """Clients whose drifts point the same way, seen from their mean: average linkage, their number by silhouette.
 
-    One group, if nothing stands apart.
+    One group, if nothing stands apart; or, if one need not be sure, the best there are.
     """
     if len(clients) < 3:
         return Groups((tuple(clients),)) if clients else Groups(())
@@ -56,4 +56,4 @@ def drift_groups(clients: Sequence[ClientId], drifts: Rows) -> Groups:
     squared = np.maximum(2 - 2 * apart @ apart.T, 0)
     np.fill_diagonal(squared, 0)
     cut = best_cut(apart_of(Matrix(tuple(clients), np.sqrt(squared).astype(np.float32))))
-    return cut.groups if cut.gate >= GATE + CHANCE / len(clients) else Groups((tuple(clients),))
+    return cut.groups if not sure or cut.gate >= GATE + CHANCE / len(clients) else Groups((tuple(clients),))

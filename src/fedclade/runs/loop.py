@@ -141,6 +141,7 @@ def play(
         check_state(method, state)
         clock.add(ledger)
         folder.note("start", round=0, clients=len(fleet.clients()), **told(ledger))
+        note_planted(folder, judge, 0)
         save(folder, 0, state, None if by_chance else standing, clock)
         begin = 1
     else:
@@ -153,6 +154,8 @@ def play(
     for number in range(begin, plan.rounds + 1):
         now, ledger = at(number), Ledger()
         ledger.refused.extend(fleet.begin(number))
+        if judge.truth_at(number) is not judge.truth_at(number - 1):
+            note_planted(folder, judge, number)
         counted = Counted(fleet, ledger)
         present = fleet.clients()
         if not present:
@@ -207,6 +210,12 @@ def play(
         **clock.totals(),
     }
     return result, models
+
+
+def note_planted(folder: RunFolder, judge: Judge, number: int) -> None:
+    """The planted groups as of this round, for who reads the run: figures show what was found beside them."""
+    if (truth := judge.truth_at(number)) is not None:
+        folder.note("planted", round=number, groups=[list(members) for members in truth.members])
 
 
 class Clock:

@@ -16,6 +16,7 @@ from fedclade.nets.blind import Blind, secret
 from fedclade.nets.ensemble import Ensemble
 from fedclade.nets.shelf import opened
 from fedclade.nouns import ClientId, Damaged, Encoding, FedcladeError, Groups, InputError, Row, Rows, Stopped
+from fedclade.nouns.html import html_table
 from fedclade.relate.attention import inputs_of
 from fedclade.runs.environment import environment
 from fedclade.runs.experiment import PYTHON, Experiment, read_experiment, rest
@@ -111,6 +112,14 @@ class Run:
     def ensemble_for(self, client: ClientId) -> Module:
         """All models on this client's path as one, which holds probable what they do on average."""
         return Ensemble(self.path_for(client))
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the verdict."""
+        percents = [f"{100 * value:.1f} %" for value in (self.accuracy, self.worst_tenth)]
+        ari, groups = self.result.get("ari"), str(self.result.get("group_count"))
+        row = [*percents, groups, "-" if ari is None else f"{figure(ari):.2f}", str(self.path)]
+        caption = f"{self.result.get('method')}, {self.result.get('rounds')} rounds, seed {self.result.get('seed')}"
+        return html_table(caption, ("accuracy", "worst tenth", "groups", "ARI", "run"), [row])
 
     def _modules(self, rows: Rows) -> tuple[Module, ...]:
         asked = again(self.path)

@@ -9,11 +9,12 @@ import numpy as np
 
 from fedclade.data import Federation
 from fedclade.data.recipe import SITES
-from fedclade.fleet.simulated import SimulatedFleet, is_built, path_for, state_of_kernel
+from fedclade.fleet.simulated import SimulatedFleet, is_built, learned, path_for, state_of_kernel
 from fedclade.fleet.site import Task
+from fedclade.methods import Judging
 from fedclade.nets import NETS, Net, net_for
 from fedclade.nets.blind import secret
-from fedclade.nouns import Groups, InputError, LocalTraining
+from fedclade.nouns import Groups, InputError, Round
 from fedclade.runs.experiment import PYTHON, EngineSettings, Experiment, FlowerSettings, rest
 from fedclade.runs.loop import Engine
 
@@ -57,7 +58,9 @@ def venue_of(experiment: Experiment, federation: Federation | None) -> Venue:
             secret()  # this machine plays the clients too
         some = held[held.clients[0]].train.inputs
         net.check(some[:1], held.classes)
-        net.check(some[: shortest_batch(held, experiment.local)], held.classes, training=True)
+        validation = experiment.method.validation if isinstance(experiment.method, Judging) else 0.0
+        now = Round(1, experiment.run.seed, local=experiment.local, validation=validation)
+        net.check(some[: shortest_batch(held, now)], held.classes, training=True)
 
     def fleet(net: Net) -> AbstractContextManager[Engine]:
         return simulated(held, net, engine) if isinstance(engine, EngineSettings) else on_flower(held, net, experiment)
@@ -143,12 +146,13 @@ def need_flower(*packages: str) -> None:
         )
 
 
-def shortest_batch(held: Federation, local: LocalTraining) -> int:
+def shortest_batch(held: Federation, now: Round) -> int:
     """The smallest number of examples that a step of training will have: the last of an epoch may be short."""
-    sizes = [len(data.train) for data in held.data.values()]
-    if local.steps:
-        return min(local.batch, *sizes)
-    return min(size % local.batch or min(size, local.batch) for size in sizes)
+    sizes = [len(learned(data.train, now, client)) for client, data in held.data.items()]
+    batch = now.local.batch
+    if now.local.steps:
+        return min(batch, *sizes)
+    return min(size % batch or min(size, batch) for size in sizes)
 
 
 def paths_here() -> tuple[bool, str, dict[str, str]]:

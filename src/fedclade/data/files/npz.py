@@ -3,6 +3,7 @@
 import math
 import zipfile
 import zlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,12 @@ PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # what numpy writes
 
 def read_npz(path: Path) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
     """The inputs and the labels of a file, under one of the pairs of names."""
+    inputs, labels = read_arrays(path, lambda entries: pair_in(entries, path))
+    return inputs, labels
+
+
+def read_arrays(path: Path, pick: Callable[[list[str]], Sequence[str]]) -> list[NDArray[np.generic]]:
+    """Some arrays of a file: those that `pick` names, of the entries that there are."""
     with opened(path) as (file, size):
         kind = kind_of(file.read(8))
         if kind != "a zip archive":
@@ -25,12 +32,12 @@ def read_npz(path: Path) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
         try:
             with zipfile.ZipFile(file) as archive:
                 check_unpacked(path, sum(entry.file_size for entry in archive.infolist()), size)
-                names = pair_in(archive.namelist(), path)
+                names = pick(archive.namelist())
                 for name in names:
                     check_entry(archive, archive.getinfo(f"{name}.npy"), path)
             file.seek(0)
             with np.load(file) as arrays:  # the default: an object array is refused
-                return arrays[names[0]], arrays[names[1]]
+                return [arrays[name] for name in names]
         except InputError:
             raise
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as wrong:

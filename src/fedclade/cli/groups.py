@@ -1,0 +1,65 @@
+"""The command that looks for groups in a user's own data."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fedclade.cli.screen import Json, Quiet, emit, table
+
+SHOWN = 8  # clients of a group that are named on the screen
+
+
+def groups(
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA",
+            help="A table (.csv, .parquet), arrays (.npz), or a folder with an entry for each client.",
+            show_default=False,
+        ),
+    ],
+    client: Annotated[str, typer.Option(help="The column that says whose a row is.", show_default=False)] = "",
+    label: Annotated[
+        str, typer.Option(help="The column of the classes; without it features alone are compared.", show_default=False)
+    ] = "",
+    without: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="A column to leave out; repeatable.", show_default=False)
+    ] = None,
+    encoder: Annotated[
+        str, typer.Option(help="What images are seen through, if not the public basis.", show_default=False)
+    ] = "",
+    out: Annotated[Path, typer.Option(help="The folder for groups.json and groups.html.")] = Path(),
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find which clients of your own data belong together. Nothing is trained.
+
+    Every column but the client's and the label's is a feature, and must be a number.
+    """
+    from fedclade.data.holdings import holdings
+    from fedclade.report.groups import as_json as plain
+    from fedclade.report.groups import figures_of, write_groups
+    from fedclade.report.profiles import profiles
+    from fedclade.runs.looking import look
+
+    answer = look(holdings(data, client=client, label=label, without=without or ()), encoder=encoder)
+    machine, page = write_groups(answer, out)
+    if as_json:
+        told = plain(answer)
+        assert isinstance(told, dict)
+        emit({**told, "written": [str(machine), str(page)]})
+        return
+    print(answer.sentence())
+    if quiet:
+        return
+    silhouette, ratio, stability = figures_of(answer)
+    print(f"How sure: silhouette {silhouette}, height ratio {ratio}, stability {stability}")
+    if answer.clear:
+        rows = []
+        for each in profiles(answer):
+            more = ", ..." if len(each.clients) > SHOWN else ""
+            named = ", ".join(each.clients[:SHOWN]) + more
+            rows.append((each.name, str(len(each.clients)), "; ".join(each.telling) or "-", named))
+        table(("group", "clients", "unlike the others", "who"), rows, left=4)
+    print(f"Written: {machine}, {page}")

@@ -1,0 +1,162 @@
+"""Trees: which groups merge at which distance (FLT figure 3), and CFL's parameter tree (CFL figure 5)."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedclade.report.colours import GREY, group_colour
+from fedclade.report.discovery import Discovery, discovery_of
+from fedclade.report.figures.layout import LABELLED, blank, plain, whole
+from fedclade.report.splits import Cluster, parameter_tree_of
+from fedclade.report.story import Facts, Story
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+
+def dendrogram(story: Story) -> "go.Figure | None":
+    """The tree of clients, with the cut that made the groups."""
+    return dendrogram_of(story.discoveries()[-1][1]) if story.discoveries() else None
+
+
+def dendrogram_of(facts: Facts) -> "go.Figure | None":
+    """The same from the facts of a discovery."""
+    from scipy.cluster import hierarchy
+
+    found = discovery_of(facts)
+    if not found.tree.size:
+        return None
+    tree = found.tree.copy()
+    tree[:, 2] = np.sqrt(np.maximum(tree[:, 2], 0))
+    drawn = hierarchy.dendrogram(tree, no_plot=True, count_sort=False)
+    leaves = [found.clients[leaf] for leaf in drawn["leaves"]]
+    figure = blank(440, showlegend=False)
+    add_links(figure, drawn["icoord"], drawn["dcoord"], [found.groups.get(client, -1) for client in leaves])
+    height = cut_height(found, tree[:, 2])
+    if height is not None:
+        figure.add_hline(y=height, line={"color": "#000000", "dash": "dash", "width": 1.5})
+        figure.add_annotation(
+            text=f"cut: {len(set(found.groups.values()))} groups",
+            x=1,
+            xref="paper",
+            xanchor="right",
+            y=height,
+            yanchor="bottom",
+            showarrow=False,
+        )
+    spots = [10 * place + 5 for place in range(len(leaves))]
+    ticks = {
+        "tickvals": spots,
+        "ticktext": [plain(client) for client in leaves],
+        "tickangle": 90,
+        "tickfont": {"size": 10},
+    }
+    many = {"title": f"{len(leaves):,} clients, in the order of the tree", "showticklabels": False, "ticks": ""}
+    figure.update_xaxes(**(ticks if len(leaves) <= LABELLED else many), showgrid=False, range=[0, 10 * len(leaves)])
+    return figure.update_yaxes(title="distance at which they merge", rangemode="tozero")
+
+
+def add_links(figure: "go.Figure", across: list[list[float]], up: list[list[float]], groups: list[int]) -> None:
+    """The links of a tree: in the colour of a group inside it, grey above."""
+    import plotly.graph_objects as go
+
+    by_group: dict[int, tuple[list[float | None], list[float | None]]] = {}
+    for xs, ys in zip(across, up, strict=True):
+        inside = set(groups[max(int(min(xs) // 10), 0) : int(max(xs) // 10) + 1])
+        group = inside.pop() if len(inside) == 1 else -1
+        there = by_group.setdefault(group, ([], []))
+        there[0].extend([*xs, None])
+        there[1].extend([*ys, None])
+    for group, (xs_, ys_) in sorted(by_group.items()):
+        colour = group_colour(group) if group >= 0 else GREY
+        figure.add_trace(go.Scatter(x=xs_, y=ys_, mode="lines", line={"color": colour, "width": 1.5}, hoverinfo="y"))
+
+
+def cut_height(found: Discovery, heights: NDArray[np.float64]) -> float | None:
+    """Halfway between the merges that the cut separates; None where the groups are no cut of this tree."""
+    count = len(set(found.groups.values()))
+    if not found.passed or not 2 <= count <= len(heights):
+        return None
+    low, high = heights[-count], heights[1 - count]
+    return float(low + high) / 2
+
+
+def parameter_tree(story: Story) -> "go.Figure | None":
+    """CFL's tree of clusters: when each was split, and how far apart its parts were (the separation gap)."""
+    import plotly.graph_objects as go
+
+    clusters = parameter_tree_of(story)
+    if len(clusters) < 3:
+        return None
+    depth = max(cluster.depth for cluster in clusters.values())
+    place = places(clusters)
+    figure = blank(100 + 100 * (depth + 1), showlegend=False)
+    for cluster in clusters.values():
+        for child in cluster.children:
+            figure.add_trace(
+                go.Scatter(
+                    x=[place[cluster.node], place[child]],
+                    y=[-cluster.depth, -clusters[child].depth],
+                    mode="lines",
+                    line={"color": GREY, "width": 1.5},
+                    hoverinfo="skip",
+                )
+            )
+    figure.add_trace(
+        go.Scatter(
+            x=[place[node] for node in clusters],
+            y=[-cluster.depth for cluster in clusters.values()],
+            mode="markers",
+            marker={
+                "size": [12 + 20 * (cluster.size / max(clusters[0].size, 1)) ** 0.5 for cluster in clusters.values()],
+                "color": [GREY if cluster.children else "#0072B2" for cluster in clusters.values()],
+                "line": {"color": "white", "width": 1},
+            },
+            text=[
+                f"cluster {node}: {', '.join(whole(client) for client in cluster.members[:20])}"
+                for node, cluster in clusters.items()
+            ],
+            hovertemplate="%{text}<extra></extra>",
+        )
+    )
+    for node, cluster in clusters.items():
+        figure.add_annotation(
+            x=place[node],
+            y=-cluster.depth,
+            text=words(cluster),
+            showarrow=False,
+            font={"size": 11},
+            **(
+                {"xshift": 20, "xanchor": "left", "align": "left"}
+                if cluster.children
+                else {"yshift": -16, "yanchor": "top"}
+            ),
+        )
+    figure.update_xaxes(visible=False, range=[-0.7, max(place.values()) + 0.7])
+    return figure.update_yaxes(visible=False, range=[-depth - 0.6, 0.4])
+
+
+def words(cluster: Cluster) -> str:
+    """What stands below a node."""
+    size = f"{cluster.size} client{'s' if cluster.size != 1 else ''}"
+    if cluster.undone:
+        return f"{size}<br>split in round {cluster.round},<br>taken back in {cluster.undone}"
+    if not cluster.children:
+        return size
+    gap = "" if cluster.gap is None else f", gap {cluster.gap:+.2f}"
+    return f"{size}<br>split in round {cluster.round}{gap}"
+
+
+def places(clusters: dict[int, Cluster]) -> dict[int, float]:
+    """Where each node stands from left to right: leaves one after the other, a parent above its children."""
+    found: dict[int, float] = {}
+
+    def put(node: int) -> float:
+        children = [put(child) for child in clusters[node].children]
+        leaves = sum(not clusters[done].children for done in found)
+        found[node] = sum(children) / len(children) if children else float(leaves)
+        return found[node]
+
+    put(0)
+    return found

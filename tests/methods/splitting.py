@@ -1,0 +1,37 @@
+"""CFL on clients whose every move is known by hand."""
+
+from typing import Any
+
+import numpy as np
+
+import fedclade as fc
+from fedclade.methods.parameter_tree import Tree
+from fedclade.nouns import Assignment, Round
+from methods.pulling import Pulling
+
+ALWAYS: dict[str, Any] = {
+    "rule": "absolute",
+    "eps1": 1e9,
+    "eps2": 0.0,
+}  # every cluster of two or more is split in every round
+NEVER: dict[str, Any] = {"rule": "absolute"}  # no norm is under 0
+
+
+def at(number: int, participation: float = 1.0) -> Round:
+    return Round(number, seed=7, participation=participation)
+
+
+def begun(method: fc.CFL, fleet: Pulling) -> Tree:
+    size = len(next(iter(fleet.points.values())))
+    return method.start(fleet, lambda _: np.zeros(size, np.float32), at(0))
+
+
+def rounds(method: fc.CFL, fleet: Pulling, count: int, participation: float = 1.0) -> Tree:
+    tree = begun(method, fleet)
+    for number in range(1, count + 1):
+        tree, _ = method.round(tree, fleet, at(number, participation))
+    return tree
+
+
+def everybody(tree: Tree) -> Assignment:
+    return fc.CFL().assignment(tree)

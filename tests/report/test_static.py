@@ -1,0 +1,93 @@
+"""Figures as files: every kind can be drawn, and says what the page's figure says."""
+
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+
+from fedclade.nouns import InputError
+from fedclade.report.figures import (
+    accuracy_against_rounds,
+    drawn,
+    file_name,
+    relatedness_matrix,
+    relatedness_over_rounds,
+)
+from fedclade.report.static import drawn_by_matplotlib, write_figure, write_figures
+from fedclade.report.story import Story, read
+from fedclade.runs.folder import RunFolder
+from report.folders import asked, discovery, evaluation, made, planted, round_event, there
+from report.payloads import PAYLOADS
+
+
+@pytest.fixture
+def stories(tmp_path: Path) -> list[Story]:
+    names = (PAYLOADS[0], PAYLOADS[3], "$unclosed^{", "_d")
+    lines = [
+        (number, name, 0.25 * place, 0 if number == 1 else place % 2)
+        for number in (1, 2)
+        for place, name in enumerate(names)
+    ]
+    facts = {"discovery": discovery(names), "scores": dict.fromkeys(names, 0.5)}
+    events = [planted(names[::2], names[1::2]), round_event(1, 10, 20, **facts), evaluation(1, 0.5), evaluation(2, 0.6)]
+    made(tmp_path / "one", asked("flt"), events, lines, {"bytes_up_train": 10})
+    made(tmp_path / "other", asked("local"), [evaluation(1, 0.4), evaluation(2, 0.5)], lines, {"bytes_up_train": 5})
+    return [read(RunFolder.open(tmp_path / name)) for name in ("one", "other")]
+
+
+@pytest.mark.slow
+def test_every_figure_can_be_written_and_read(stories: list[Story], tmp_path: Path) -> None:
+    files = write_figures([RunFolder.open(story.path) for story in stories], tmp_path / "figures", "svg")
+    assert len(files) == len({file.name for file in files}) == len(list(drawn(stories))) >= 11
+    for file in files:
+        page = ET.parse(file).getroot()
+        assert page.tag.endswith("svg")
+        assert not {"script", "a", "foreignObject"} & {element.tag.rpartition("}")[2] for element in page.iter()}
+    whole = "".join(file.read_text() for file in files)
+    assert "&lt;script&gt;document" in whole  # the client's name, as text
+    assert "<script" not in whole
+
+
+def test_a_line_is_where_the_page_has_it(stories: list[Story]) -> None:
+    figure = drawn_by_matplotlib(there(accuracy_against_rounds(stories)).to_plotly_json())
+    (axes,) = figure.axes
+    assert [np.asarray(line.get_ydata()).tolist() for line in axes.lines] == [[50, 60], [40, 50]]
+    assert axes.get_xlabel() == "round"
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["flt", "local"]
+
+
+def test_a_slider_becomes_panels(stories: list[Story]) -> None:
+    figure = drawn_by_matplotlib(there(relatedness_over_rounds(stories[0])).to_plotly_json())
+    assert [axes.get_title() for axes in figure.axes if axes.get_visible()] == ["round 1", "round 2"]
+
+
+def test_a_matrix_keeps_its_numbers(stories: list[Story]) -> None:
+    figure = drawn_by_matplotlib(there(relatedness_matrix(stories[0])).to_plotly_json())
+    assert np.asarray(figure.axes[1].images[0].get_array()).tolist() == [
+        [0, 1, 5, 5],
+        [1, 0, 5, 5],
+        [5, 5, 0, 1],
+        [5, 5, 1, 0],
+    ]
+
+
+@pytest.mark.parametrize(("form", "begins"), [("png", b"\x89PNG"), ("pdf", b"%PDF")])
+def test_png_and_pdf(stories: list[Story], tmp_path: Path, form: str, begins: bytes) -> None:
+    first = next(iter(drawn(stories)))
+    assert write_figure(first, tmp_path / f"x.{form}").read_bytes().startswith(begins)
+
+
+def test_what_cannot_be_written_is_said(stories: list[Story], tmp_path: Path) -> None:
+    folders = [RunFolder.open(story.path) for story in stories]
+    with pytest.raises(
+        InputError, match=r"a figure of this kind cannot be made, --format: got gif, need png, svg, pdf"
+    ):
+        write_figures(folders, tmp_path / "figures", "gif")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="the figures cannot be written"):
+        write_figures(folders, tmp_path / "file")
+
+
+def test_names_of_files_are_tame() -> None:
+    assert file_name("client_accuracy", "../../<b>flt, groups 3") == "client-accuracy--------b-flt--groups-3"

@@ -1,0 +1,123 @@
+"""Groups in a user's own data: found where they were planted, and not where there are none."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from fedclade.data.holdings import Holdings, holdings
+from fedclade.nouns import InputError
+from fedclade.runs.looking import Answer, look
+
+SITES, ROWS, GROUPS = 30, 200, 3
+TRUTH = tuple(tuple(f"site-{site:02d}" for site in range(group, SITES, GROUPS)) for group in range(GROUPS))
+"""The sites in the order of their first members, as `Groups` has them."""
+
+
+def planted_table(path: Path, seed: int, planted: bool) -> Path:
+    """30 sites with 200 rows each, on features of very different scales; planted: sites 0, 3, 6, ... are alike, and
+    so are 1, 4, 7, ... and 2, 5, 8, ...: each group has other means.
+    """
+    chance = np.random.default_rng(seed)
+    scale = np.array([0.001, 1.0, 1000.0, 10.0])
+    means = chance.normal(size=(GROUPS, 4))
+    lines = ["site,a,b,c,d,fault"]
+    for site in range(SITES):
+        fault = chance.integers(0, 2, ROWS)
+        values = chance.normal(size=(ROWS, 4)) + 0.5 * fault[:, None] + (means[site % GROUPS] if planted else 0)
+        for row, label in zip(values * scale, fault, strict=True):
+            lines.append(f"site-{site:02d}," + ",".join(f"{value:.6g}" for value in row) + f",{label}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def answer(path: Path, seed: int, *, planted: bool, label: str = "fault") -> Answer:
+    without = () if label else ("fault",)
+    return look(holdings(planted_table(path, seed, planted), client="site", label=label, without=without))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("label", ["fault", ""])
+def test_right_both_times_in_twenty_of_twenty_seeds(tmp_path: Path, label: str) -> None:
+    for seed in range(20):
+        found = answer(tmp_path / "planted.csv", seed, planted=True, label=label)
+        assert (found.clear, found.found.groups) == (True, TRUTH), seed
+        none = answer(tmp_path / "iid.csv", seed, planted=False, label=label)
+        assert (none.clear, none.found.groups) == (False, (tuple(sorted(sum(TRUTH, ()))),)), seed
+
+
+def test_planted_groups_are_found_and_sure(tmp_path: Path) -> None:
+    found = answer(tmp_path / "planted.csv", 0, planted=True)
+    assert found.found.groups == TRUTH
+    assert found.sentence() == "3 groups in 30 clients"
+    assert found.sure.silhouette > found.sure.needed
+    assert found.sure.stability == 1
+    assert found.sure.height_ratio > 1.5
+
+
+def test_no_groups_is_an_answer(tmp_path: Path) -> None:
+    none = answer(tmp_path / "iid.csv", 0, planted=False)
+    assert not none.clear
+    assert none.sentence() == "no clear groups: use one model for all 30 clients"
+    assert none.sure.silhouette < none.sure.needed
+    assert none.sure.height_ratio < 1.5
+
+
+def of_arrays(
+    inputs: Mapping[str, NDArray[np.float64]], labels: Mapping[str, NDArray[np.int64]] | None = None
+) -> Holdings:
+    """Holdings of these arrays."""
+    first = next(iter(inputs.values()))
+    return Holdings(
+        "own",
+        {client: rows.astype(np.float32) for client, rows in inputs.items()},
+        labels or {client: np.zeros(len(rows), np.int64) for client, rows in inputs.items()},
+        () if labels is None else ("x", "y"),
+        tuple(f"f{number}" for number in range(first.shape[1])) if first.ndim == 2 else (),
+    )
+
+
+def test_labels_that_mean_the_opposite_are_seen_only_with_labels() -> None:
+    chance = np.random.default_rng(0)
+    inputs, labels = {}, {}
+    for site in range(12):
+        label = chance.integers(0, 2, 200)
+        turned = label if site < 6 else 1 - label
+        inputs[f"s{site:02d}"] = chance.normal(size=(200, 2)) + 2 * turned[:, None]
+        labels[f"s{site:02d}"] = label
+    halves = (tuple(f"s{site:02d}" for site in range(6)), tuple(f"s{site:02d}" for site in range(6, 12)))
+    assert look(of_arrays(inputs, labels)).found.groups == halves
+    assert not look(of_arrays(inputs)).clear
+
+
+def test_one_wrong_cell_is_not_the_whole_answer() -> None:
+    chance = np.random.default_rng(0)
+    inputs = {f"s{site:02d}": chance.normal(size=(100, 3)) + 2 * (site % 2) for site in range(10)}
+    inputs["s00"][0, 0] = 1e6
+    assert look(of_arrays(inputs)).found.count == 2
+
+
+def test_a_column_that_never_changes_is_left_out() -> None:
+    chance = np.random.default_rng(0)
+    inputs = {f"s{site}": np.c_[chance.normal(size=(50, 1)), np.full(50, 7.0)] for site in range(4)}
+    assert look(of_arrays(inputs)).encoded.names == ("f0",)
+    with pytest.raises(InputError, match="no column ever changes"):
+        look(of_arrays({client: rows[:, 1:] for client, rows in inputs.items()}))
+
+
+def test_images_are_seen_through_an_encoder() -> None:
+    chance = np.random.default_rng(0)
+    bright = {f"s{site:02d}": 0.1 * chance.random((20, 1, 8, 8)) + 0.6 * (site % 2) for site in range(8)}
+    found = look(of_arrays(bright))
+    assert found.found.groups == (("s00", "s02", "s04", "s06"), ("s01", "s03", "s05", "s07"))
+    assert found.encoded.examples["s00"].shape == (20, 32)  # the public basis
+
+
+def test_too_little_to_compare_is_said() -> None:
+    rows = np.arange(4.0).reshape(2, 2)
+    with pytest.raises(InputError, match="there are too few clients to compare, own: got 2: a, b, need at least 3"):
+        look(of_arrays({"a": rows, "b": rows}))
+    with pytest.raises(InputError, match="clients have too few examples, own: got 3 examples of 3 clients"):
+        look(of_arrays(dict.fromkeys("abc", rows[:1])))
