@@ -7,7 +7,7 @@ from fedclade.papers.abc_table1 import ITEM as TABLE_1
 from fedclade.papers.found import Found
 from fedclade.papers.item import Claim, Item, Outcome, Setting, Terms
 from fedclade.papers.verdicts import CLAIMS_RULE
-from fedclade.report.comparison import as_number
+from fedclade.report.story import number as as_number
 
 
 def settings(terms: Terms) -> tuple[Setting, ...]:

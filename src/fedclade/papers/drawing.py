@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from fedclade.report.figures import PALETTE
+from fedclade.report.colours import PALETTE
 
 WIDTH, HEIGHT, MARGIN = 640, 300, 45  # of a figure with curves, in pixels
 PIXELS = 200  # of the side of a matrix, at the least

@@ -7,7 +7,7 @@ import numpy as np
 
 from fedclade.papers.item import Setting, Terms
 from fedclade.papers.plans import folder_of, tiny
-from fedclade.report.comparison import as_number
+from fedclade.report.story import number as as_number
 from fedclade.runs.folder import RunFolder
 
 Fact = Mapping[str, object]
