@@ -92,7 +92,7 @@ def scenario(terms: Terms, number: int, source: str) -> Setting:
     if not terms.whole:
         sizes = {"clients": 100 if digits else 25, "fewer": {"examples": 300}}
         epochs, rounds, seeds = (1, 20, 3) if digits else (2, 12, 1)
-    minutes = ((13.0, 2.2) if digits else (260.0, 2.4))[0 if terms.whole else 1]
+    minutes = ((14.0, 2.2) if digits else (260.0, 2.4))[0 if terms.whole else 1]
     return Setting(
         name=f"s{number}-{source}",
         data={**world, **sizes, "test_on": "group"},

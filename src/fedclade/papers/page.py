@@ -34,6 +34,12 @@ Three papers are implemented in fedclade. `fedclade reproduce` makes their table
 what came out, beside what is printed. It is made from the files in [results](results/), which hold every number, the
 command, the seeds and the environment that made them.
 
+```console
+$ fedclade reproduce cfl-theory --quiet
+item        verdict     what it shows
+cfl-theory  reproduced  Theorem 1, Corollary 1 and Algorithm 1 on random instances
+```
+
 How to read it:
 
 - **reproduced**: our numbers are as near to the printed ones as the item's rule asks, and what the paper says of them
