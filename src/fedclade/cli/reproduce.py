@@ -35,7 +35,7 @@ def reproduce(
     ] = None,
     scale: Annotated[
         Size,
-        typer.Option(help="small: all in 45 minutes on two cores; paper: the printed settings; tiny: does it run?"),
+        typer.Option(help="small: meant for 45 minutes on two cores; paper: the printed settings; tiny: does it run?"),
     ] = Size.small,
     as_published: Annotated[
         bool, typer.Option("--as-published", help="As the authors' code does it, where that is not what they print.")

@@ -46,7 +46,7 @@ How to read it:
   holds here too.
 - **same direction**: numbers differ, but what the paper claims holds.
 - **not reproduced**: a main claim of the paper does not hold here.
-- `small` has fewer clients, rounds or images, so that all of it runs in under 45 minutes on two cores: its numbers are
+- `small` has fewer clients, rounds or images, meant for 45 minutes on two cores in all (an estimate): its numbers are
   not those of the paper, its claims can be. `paper` has the printed settings.
 - Accuracies are percentages of test images, as a mean over clients; the variance is that over clients. ± is the
   standard deviation over seeds. ARI is the adjusted Rand index of found and true groups: 1 if
