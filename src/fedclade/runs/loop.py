@@ -42,6 +42,8 @@ class Progress:
     round: int
     rounds: int
     accuracy: float | None
+    clients: int = 0
+    """Who could be asked in this round."""
 
 
 Watch = Callable[[Progress], None]
@@ -171,7 +173,10 @@ def play(
         save(folder, number, state, clock)
         watch(
             Progress(
-                number, plan.rounds, float(scores.accuracy.mean()) if scores is not None and scores.clients else None
+                number,
+                plan.rounds,
+                float(scores.accuracy.mean()) if scores is not None and scores.clients else None,
+                len(present),
             )
         )
     if scores is None:  # killed between the last checkpoint and the verdict
