@@ -18,7 +18,7 @@ import pytest
 
 from fedclade.data import SOURCES, WORLDS, OwnData
 from fedclade.data.recipe import OVER, read_recipe
-from fedclade.methods import METHODS
+from fedclade.methods import METHODS, Selection
 from fedclade.nets import NETS
 from fedclade.nouns import LocalTraining
 from fedclade.runs.experiment import EngineSettings, FlowerSettings, RunSettings, read_experiment
@@ -185,6 +185,7 @@ def meant(cell: str, known: Iterable[str]) -> set[str]:
 def test_reference_names_every_setting_with_its_default() -> None:
     alone: dict[str, type] = {
         "[local]": LocalTraining,
+        "Who takes part": Selection,
         "[run]": RunSettings,
         "[engine]": EngineSettings,
         "[engine] with Flower": FlowerSettings,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fedclade import data
     from fedclade.api import Comparison, compare, find_groups, resume, train
     from fedclade.data import Federation
-    from fedclade.methods import CFL, FLT, IFCA, PCA, Ditto, FedAvg, FedProx, FedSEM, FineTuned, Local, register
+    from fedclade.methods import ABC, CFL, FLT, IFCA, PCA, Ditto, FedAvg, FedProx, FedSEM, FineTuned, Local, register
     from fedclade.nouns import FedcladeError, Groups
     from fedclade.runs.run import Run
 
@@ -24,6 +24,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "data": "fedclade.data",
+    "ABC": "fedclade.methods",
     "CFL": "fedclade.methods",
     "Comparison": "fedclade.api",
     "Ditto": "fedclade.methods",
@@ -47,6 +48,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "ABC",
     "CFL",
     "FLT",
     "IFCA",

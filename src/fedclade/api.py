@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypedDict, Unpack
 
 from fedclade.data import Federation
-from fedclade.methods import FLT, AnyMethod, Found
+from fedclade.methods import FLT, AnyMethod, Found, Selection
 from fedclade.nets import Module
 from fedclade.nets.registry import architecture_named
 from fedclade.nouns import InputError, LocalTraining
@@ -16,7 +16,7 @@ from fedclade.report.html import write_report
 from fedclade.runs import compare as comparing
 from fedclade.runs import groups as finding
 from fedclade.runs import run as runs
-from fedclade.runs.experiment import PYTHON, EngineSettings, Experiment, RunSettings
+from fedclade.runs.experiment import PYTHON, EngineSettings, Experiment, RunSettings, check_selection
 from fedclade.runs.folder import new_name
 from fedclade.runs.run import Run
 
@@ -32,11 +32,14 @@ class Settings(TypedDict, total=False):
     evaluate_every: int
     seed: int
     epochs: int
+    steps: int
     batch: int
     lr: float
     momentum: float
     weight_decay: float
     blind: bool
+    selection: str
+    check_in: int
     workers: int
     path: str
 
@@ -140,18 +143,20 @@ def planned(
     check_method(method)
     if net_settings and not isinstance(net, str):
         raise InputError("an own net has no settings", where="train", got="net_settings", need="them in the function")
-    kinds = (RunSettings, LocalTraining, EngineSettings)
+    kinds = (RunSettings, LocalTraining, EngineSettings, Selection)
     known = [name for kind in kinds for name in names_of(kind) if name != "name"]
     for name in settings:
         if name not in known:
             raise unknown(f"setting {name}", "train", name, known)
-    run, local, engine = (
+    run, local, engine, selection = (
         made_from(kind, {name: value for name, value in settings.items() if name in names_of(kind)}, where="train")
         for kind in kinds
     )
     assert isinstance(run, RunSettings)
     assert isinstance(local, LocalTraining)
     assert isinstance(engine, EngineSettings)
+    assert isinstance(selection, Selection)
+    check_selection(selection, settings, getattr(method, "chooses", False))
     return Experiment(
         data={"source": PYTHON, "world": federation.name, "clients": len(federation)},
         net={"name": net, **plain(made_from(architecture_named(net), net_settings or {}, where="net"))}
@@ -161,6 +166,7 @@ def planned(
         method=method,
         run=run,
         engine=engine,
+        selection=selection,
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from fedclade.data import Federation
 from fedclade.fleet.protocol import Means, Reply, Updates
 from fedclade.fleet.simulated import SimulatedFleet, Wire, undisturbed
-from fedclade.methods import AnyMethod
+from fedclade.methods import AnyMethod, Selection
 from fedclade.nets import Net, net_for
 from fedclade.nouns import Assignment, ClientId, LocalTraining, Round, Row
 from fedclade.runs.experiment import RunSettings
@@ -17,6 +17,7 @@ from fedclade.runs.loop import Engine, Judge, Progress, play
 
 Fleet = Callable[[Net], AbstractContextManager[Engine]]
 LOCAL = LocalTraining(epochs=2, batch=24, lr=0.4)
+AT_RANDOM = Selection()
 
 
 class Stop(Exception):
@@ -37,6 +38,7 @@ def played(
     stop_after: int = 0,
     late: tuple[ClientId, ...] = (),
     fleet: Fleet | None = None,
+    selection: Selection = AT_RANDOM,
 ) -> tuple[dict[str, object], Assignment]:
     """The verdict and the models of a run; a folder that is there is resumed."""
     made = net_for(net, federation.shape, federation.classes)
@@ -55,7 +57,16 @@ def played(
             folder.hold()
         reached = folder.latest() if there else None
         verdict, models = play(
-            method, engine, partial(made.first, seed), plan, LOCAL, Judge(federation.truth_at), folder, reached, watch
+            method,
+            selection,
+            engine,
+            partial(made.first, seed),
+            plan,
+            LOCAL,
+            Judge(federation.truth_at),
+            folder,
+            reached,
+            watch,
         )
         folder.finish({"method": "played", "seed": seed, **verdict}, models)
         return verdict, models

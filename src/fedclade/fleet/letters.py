@@ -1,7 +1,6 @@
 """A request as plain data: what a worker, or a site at the other end of a network, needs to answer it."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from fedclade.fleet.protocol import Ask
@@ -12,7 +11,7 @@ def header_of(ask: Ask) -> dict[str, object]:
     """Everything of a request but its models, as JSON can hold it."""
     return {
         "ask": ask.plain(),
-        "now": asdict(ask.now),
+        "now": ask.now.told(),
     }
 
 

@@ -24,6 +24,7 @@ from fedclade.fleet.protocol import (
 )
 from fedclade.fleet.workers import Workers
 from fedclade.local import Asked, Client, is_built, path_for, state_of_kernel
+from fedclade.local import one_thread as one_thread  # for runs beside each other too
 from fedclade.nets import Net
 from fedclade.nets.shelf import opened
 from fedclade.nouns import Assignment, ClientId, InputError, Round, Row, Rows

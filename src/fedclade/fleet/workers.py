@@ -16,7 +16,7 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from time import process_time
@@ -233,7 +233,7 @@ class Workers:
             "slot": number,
             "asks": [ask.plain() for ask in asks],
             "models": [order[address(ask.rows)] for ask in asks],
-            "now": asdict(asks[0].now),
+            "now": asks[0].now.told(),
             "places": slot.places,
         }
         try:

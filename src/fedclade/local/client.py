@@ -14,6 +14,7 @@ from fedclade.local.moments import blurred, moments, secret_of, token_of
 from fedclade.local.plan import plan
 from fedclade.local.scatter import placing, scatter
 from fedclade.local.sketch import sketch
+from fedclade.local.steps import drawn
 from fedclade.local.tuning import tuned
 from fedclade.local.validation import judged, learned
 from fedclade.nets import Net
@@ -45,16 +46,16 @@ class Client:
         """The replies of several clients: the same as one by one, but trained at once where that is faster."""
         if self._path.together == 1 or any(ask.verb != "train" or ask.encoder for ask, _ in asked):
             return [self.answer(ask, data) for ask, data in asked]
-        parts = [learned(data.train, ask.now, ask.client) for ask, data in asked]
+        held = [learned(data.train, ask.now, ask.client) for ask, data in asked]
         shown = [self._opened(ask) for ask, _ in asked]
         begun = [
-            Training(ask.rows[0], part, ask.now, ask.client, towards(ask))
-            for ask, part in zip(shown, parts, strict=True)
+            Training(ask.rows[0], *drawn(part, ask.now, ask.client), ask.client, towards(ask))
+            for ask, part in zip(shown, held, strict=True)
         ]
         found = self._path.train_all(begun)
         return [
             self._closed(ask, trained(ask, part, *each))
-            for (ask, _), part, each in zip(asked, parts, found, strict=True)
+            for (ask, _), part, each in zip(asked, held, found, strict=True)
         ]
 
     @property
@@ -91,7 +92,8 @@ class Client:
             epochs = ask.now.local.epochs
             return trained(ask, data.train, *tuned(ask.encoder, ask.rows[0], data.train, epochs, ask.now, ask.client))
         part = learned(data.train, ask.now, ask.client)
-        return trained(ask, part, *self._path.train(ask.rows[0], part, ask.now, ask.client, towards(ask)))
+        this_round, how = drawn(part, ask.now, ask.client)
+        return trained(ask, part, *self._path.train(ask.rows[0], this_round, how, ask.client, towards(ask)))
 
     def _losses(self, ask: Ask, data: ClientData) -> Reply:
         part = judged(data.train, ask.now, ask.client)

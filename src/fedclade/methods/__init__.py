@@ -1,5 +1,6 @@
 """One algorithm a file. A method sees a fleet and a round; never examples, tensors, sockets or the truth."""
 
+from fedclade.methods.abc import ABC
 from fedclade.methods.cfl import CFL
 from fedclade.methods.ditto import Ditto
 from fedclade.methods.fedavg import FedAvg
@@ -12,9 +13,11 @@ from fedclade.methods.local import Local
 from fedclade.methods.pca import PCA
 from fedclade.methods.protocol import AnyMethod, Careful, Fact, Facts, First, Method
 from fedclade.methods.registry import METHODS, Known, method_named, name_of, register
+from fedclade.methods.selection import Selection, Standing, selected
 from fedclade.relate.discovery import Found
 
 __all__ = [
+    "ABC",
     "CFL",
     "FLT",
     "IFCA",
@@ -34,9 +37,12 @@ __all__ = [
     "Known",
     "Local",
     "Method",
+    "Selection",
+    "Standing",
     "method_named",
     "name_of",
     "register",
+    "selected",
 ]
 
 register("fedavg", FedAvg, demo=True)
@@ -49,3 +55,4 @@ register("pca-km-hc", PCA)
 register("fedavg-ft", FineTuned)
 register("ditto", Ditto)
 register("cfl", CFL, finds_groups=True)
+register("abc", ABC)

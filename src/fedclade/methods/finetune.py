@@ -37,7 +37,7 @@ class FineTuned:
         common, facts = FedAvg().round(state.common, fleet, now)
         if not now.judged:
             return Tuned(common), facts
-        longer = replace(now, local=replace(now.local, epochs=self.epochs))
+        longer = replace(now, local=replace(now.local, epochs=self.epochs, steps=0))
         updates = fleet.train(Assignment.of_one(common.model, fleet.clients()), longer)
         own = Assignment.of_one(common.model, common.clients).replaced(updates.clients, updates.rows)
         return Tuned(common, own), {**facts, "tuned": len(updates.clients)}

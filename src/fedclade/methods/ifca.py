@@ -129,7 +129,7 @@ class IFCA:
     def trained(self, old: Rows, home: dict[ClientId, int], fleet: Fleet, now: Round) -> tuple[Rows, Means]:
         """One start's models after this round, and what came back."""
         if self.averaging == "gradients":
-            now = replace(now, local=replace(now.local, epochs=1, batch=WHOLE, momentum=0.0))
+            now = replace(now, local=replace(now.local, epochs=1, steps=0, batch=WHOLE, momentum=0.0))
         means = fleet.train_mean(Assignment(old, home), now)
         share: NDArray[np.float64] = means.examples / max(int(means.examples.sum()), 1)
         new = means.rows.astype(np.float64)

@@ -8,13 +8,14 @@ import hashlib
 import json
 import operator
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Annotated
+from dataclasses import asdict, dataclass, field
+from typing import Annotated, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from fedclade.nouns.clients import ClientId
+from fedclade.nouns.errors import InputError
 from fedclade.nouns.settings import settings
 
 
@@ -31,6 +32,8 @@ class LocalTraining:
 
     epochs: Annotated[int, Field(ge=1, le=10**6)] = 1
     """Passes over the client's data in a round (E)."""
+    steps: Annotated[int, Field(ge=0, le=10**6)] = 0
+    """Steps in a round instead, each on a full batch of examples that are drawn anew; 0: whole epochs."""
     batch: Annotated[int, Field(ge=1, le=10**9)] = 10
     """Examples in a step; the last one of an epoch may be shorter (B)."""
     lr: Annotated[float, Field(gt=0)] = 0.01
@@ -40,6 +43,12 @@ class LocalTraining:
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
     blind: bool = False
     """Models travel in an order that only clients know: see `fedclade.nets.blind`."""
+
+    @model_validator(mode="after")
+    def nothing_idle(self) -> Self:
+        if self.steps and self.epochs != 1:
+            raise InputError("steps stand in the place of epochs", where="local.epochs", got=str(self.epochs), need="1")
+        return self
 
 
 @dataclass(frozen=True)
@@ -58,16 +67,28 @@ class Round:
     """Whether models are evaluated after this round: those who make a model for use make it now."""
     validation: float = 0.0
     """The share of its training examples that a client does not train on, and takes losses on instead."""
+    chosen: tuple[ClientId, ...] | None = None
+    """Who takes part, where that is not left to chance."""
 
     def generator(self, purpose: str, client: ClientId = "") -> np.random.Generator:
         """Randomness for one purpose of one client (or of the server) in this round."""
         return generator(self.seed, self.number, purpose, client)
 
     def sample(self, clients: Iterable[ClientId]) -> tuple[ClientId, ...]:
-        """The clients that take part: max(int(rho M), 1) of them, drawn without replacement, in sorted order."""
+        """The clients that take part, in sorted order: those who are chosen, or drawn without replacement."""
         everybody = sorted(clients)
         if not everybody:
             return ()
-        wanted = max(int(self.participation * len(everybody) + 1e-9), 1)  # 0.29 * 100 is 28.999...
-        picked = self.generator("participation").choice(len(everybody), size=wanted, replace=False)
+        if self.chosen is not None:
+            among = set(self.chosen)
+            return tuple(client for client in everybody if client in among)
+        picked = self.generator("participation").choice(len(everybody), size=self.wanted(len(everybody)), replace=False)
         return tuple(everybody[number] for number in sorted(picked))
+
+    def wanted(self, clients: int) -> int:
+        """How many of so many take part: max(int(rho M), 1)."""
+        return min(clients, max(int(self.participation * clients + 1e-9), 1))  # 0.29 * 100 is 28.999...
+
+    def told(self) -> dict[str, object]:
+        """What clients are told of it: everything but who else takes part."""
+        return {name: value for name, value in asdict(self).items() if name != "chosen"}

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from fedclade.data import Federation
 from fedclade.fleet.simulated import cores
-from fedclade.methods import AnyMethod, method_named
+from fedclade.methods import AnyMethod, Selection
 from fedclade.nouns import InputError
 from fedclade.runs.abreast import abreast
-from fedclade.runs.experiment import EngineSettings, Experiment, lay_over, rest
+from fedclade.runs.experiment import EngineSettings, Experiment, lay_over, method_from, rest
 from fedclade.runs.folder import RunFolder, is_run
 from fedclade.runs.loop import Watch
 from fedclade.runs.run import OwnNet, Run, resume, start, unwatched
@@ -27,25 +27,25 @@ def planned(experiment: Experiment, methods: Sequence[str], seeds: int, out: Pat
 
     What is the same in other words is run once: its runs would be taken for those of more seeds.
     """
-    made: dict[str, AnyMethod] = {}
+    made: dict[str, tuple[AnyMethod, Selection]] = {}
     for asked in methods:
-        if (method := asked_method(asked, experiment)) not in made.values():
-            made[asked] = method
+        if (found := asked_method(asked, experiment)) not in made.values():
+            made[asked] = found
     return {
         out / f"{folder_name(each)}-seed{seed}": replace(
-            experiment, method=method, run=replace(experiment.run, seed=seed)
+            experiment, method=method, selection=selection, run=replace(experiment.run, seed=seed)
         )
         for seed in range(experiment.run.seed, experiment.run.seed + seeds)
-        for each, method in made.items()
+        for each, (method, selection) in made.items()
     }
 
 
-def asked_method(asked: str, experiment: Experiment) -> AnyMethod:
+def asked_method(asked: str, experiment: Experiment) -> tuple[AnyMethod, Selection]:
     """The method of these words; the one that the experiment names has the experiment's settings where none is said."""
     name, colon, settings = asked.partition(":")
     same = name == experiment.method_name
     if not colon:
-        return experiment.method if same else method_named(name)
+        return (experiment.method, experiment.selection) if same else method_from({"name": name})
     tables: dict[str, object] = {"method": rest(tomllib.loads(experiment.toml())["method"], "name") if same else {}}
     for setting in settings.split(","):
         if not setting.partition("=")[1]:
@@ -53,7 +53,7 @@ def asked_method(asked: str, experiment: Experiment) -> AnyMethod:
         lay_over(tables, f"method.{setting}")
     table = tables["method"]
     assert isinstance(table, dict)
-    return method_named(name, table)
+    return method_from({**table, "name": name})
 
 
 def folder_name(asked: str) -> str:

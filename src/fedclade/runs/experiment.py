@@ -1,7 +1,7 @@
 """An experiment: one TOML file, checked and with every default filled in before any work starts."""
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Literal
@@ -11,9 +11,9 @@ from pydantic import Field
 
 from fedclade.data import Federation
 from fedclade.data.recipe import SITES, read_recipe
-from fedclade.methods import AnyMethod, method_named, name_of
+from fedclade.methods import METHODS, AnyMethod, Selection, method_named, name_of
 from fedclade.nouns import InputError, LocalTraining, settings
-from fedclade.nouns.settings import made_from, plain, unknown
+from fedclade.nouns.settings import made_from, names_of, plain, unknown
 
 Table = Mapping[str, object]
 LARGEST_FILE = 2**20  # bytes; an experiment is a page of text
@@ -89,6 +89,8 @@ class Experiment:
     local: LocalTraining = field(default_factory=LocalTraining)
     run: RunSettings = field(default_factory=RunSettings)
     engine: EngineSettings | FlowerSettings = field(default_factory=EngineSettings)
+    selection: Selection = field(default_factory=Selection)
+    """Who takes part in a round; in TOML its keys stand beside the method's own."""
 
     @property
     def method_name(self) -> str:
@@ -115,7 +117,7 @@ class Experiment:
             "data": dict(self.data),
             "net": dict(self.net),
             "local": plain(self.local),
-            "method": {"name": self.method_name, **plain(self.method)},
+            "method": {"name": self.method_name, **plain(self.method), **chosen_by(self.selection)},
             "run": plain(self.run),
             "engine": plain(self.engine),
         }
@@ -209,14 +211,48 @@ def experiment_from(tables: Mapping[str, object], where: str = "the experiment")
         raise InputError(
             "data at sites need Flower", where="engine.name", got=f'"{engine_name}"', need='"flower", see deploy init'
         )
+    made, selection = method_from({"name": DEFAULT_NAMES["method"], **method})
     return Experiment(
         data=data,
         net=net,
         local=made_from(LocalTraining, local, where="local"),
-        method=method_named(text({"name": DEFAULT_NAMES["method"], **method}, "name", "method"), rest(method, "name")),
+        method=made,
         run=plan,
         engine=made_from(ENGINES[engine_name], engine, where="engine"),
+        selection=selection,
     )
+
+
+def method_from(table: Table) -> tuple[AnyMethod, Selection]:
+    """The method of a table, and who takes part: the keys of `Selection` that are not the method's own."""
+    name = text(table, "name", "method")
+    known = names_of(METHODS[name].made) if name in METHODS else ()
+    about = {key: value for key, value in table.items() if key in names_of(Selection) and key not in known}
+    selection = made_from(Selection, about, where="method")
+    check_selection(selection, about, name in METHODS and getattr(METHODS[name].made, "chooses", False))
+    return method_named(name, rest(table, "name", *about)), selection
+
+
+def check_selection(selection: Selection, given: Iterable[str], chooses: bool) -> None:
+    """An error if a setting of these would do nothing."""
+    if chooses and selection.selection != "random":
+        raise InputError(
+            "this method chooses itself", where="method.selection", got=f'"{selection.selection}"', need="method.score"
+        )
+    if "check_in" in given and selection.selection in ("random", "balanced"):
+        raise InputError(
+            "there is no check-in",
+            where="method.check_in",
+            got=f'selection = "{selection.selection}"',
+            need="a selection by what drifts tell",
+        )
+
+
+def chosen_by(selection: Selection) -> Table:
+    """A selection as keys of a method's table: only what is in use."""
+    if selection.selection == "random":
+        return {}
+    return rest(plain(selection), *(("check_in",) if selection.selection == "balanced" else ()))
 
 
 def section(tables: Mapping[str, object], name: str) -> Table:

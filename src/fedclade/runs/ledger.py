@@ -4,8 +4,10 @@ A number costs what it costs in memory: 4 bytes a parameter, 8 for a count or a 
 the engine's own and not counted. Bytes down are those sent out, answered or not; bytes up are those of replies.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from time import perf_counter
 
 from fedclade.fleet.protocol import (
     Described,
@@ -37,6 +39,17 @@ class Ledger:
     trained: set[ClientId] = field(default_factory=set)
     refused: list[Refusal] = field(default_factory=list)
     silent: list[tuple[str, ClientId]] = field(default_factory=list)
+    seconds: float = 0.0
+    """How long clients were waited for."""
+
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        """Inside, clients are waited for."""
+        begin = perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds += perf_counter() - begin
 
     def book(
         self,
@@ -76,23 +89,27 @@ class Counted:
         return self._fleet.layers()
 
     def train(self, starts: Assignment, now: Round, towards: Row | None = None) -> Updates:
-        updates = self._fleet.train(starts, now, towards)
+        with self._ledger.away():
+            updates = self._fleet.train(starts, now, towards)
         self._book_training("train", starts, updates.clients, updates.refused, models=1 if towards is None else 2)
         return updates
 
     def train_mean(self, starts: Assignment, now: Round, encoder: str = "") -> Means:
-        means = self._fleet.train_mean(starts, now, encoder)
+        with self._ledger.away():
+            means = self._fleet.train_mean(starts, now, encoder)
         self._book_training("tune" if encoder else "train_mean", starts, means.heard, means.refused)
         return means
 
     def losses(self, clients: Sequence[ClientId], rows: Rows, now: Round) -> Losses:
-        losses = self._fleet.losses(clients, rows, now)
+        with self._ledger.away():
+            losses = self._fleet.losses(clients, rows, now)
         up = dict.fromkeys(losses.clients, NUMBER * (len(rows) + 1))
         self._ledger.book("losses", clients, losses.clients, rows.size * PARAMETER, up, losses.refused)
         return losses
 
     def evaluate(self, models: Assignment, now: Round) -> Scores:
-        scores = self._fleet.evaluate(models, now)
+        with self._ledger.away():
+            scores = self._fleet.evaluate(models, now)
         up = dict.fromkeys(scores.clients, 3 * NUMBER)
         down = models.rows.shape[1] * PARAMETER
         self._ledger.book("evaluate", models.clients, scores.clients, down, up, scores.refused)
@@ -102,13 +119,15 @@ class Counted:
         return self._fleet.weights(encoder)
 
     def sketch(self, clients: Sequence[ClientId], how: Sketching, now: Round) -> Sketches:
-        sketches = self._fleet.sketch(clients, how, now)
+        with self._ledger.away():
+            sketches = self._fleet.sketch(clients, how, now)
         up = {client: found.size * PARAMETER + (len(found) + 2) * NUMBER for client, found in sketches.points.items()}
         self._ledger.book("sketch", clients, tuple(up), sketches.sent * PARAMETER, up, sketches.refused)
         return sketches
 
     def scatter(self, clients: Sequence[ClientId], encoder: str, now: Round) -> Scatter:
-        scatter = self._fleet.scatter(clients, encoder, now)
+        with self._ledger.away():
+            scatter = self._fleet.scatter(clients, encoder, now)
         width = len(scatter.total)
         each = width * (width + 1) // 2 * PARAMETER + (width + 1) * NUMBER  # with the examples
         up = dict.fromkeys(scatter.heard, each)
@@ -116,7 +135,8 @@ class Counted:
         return scatter
 
     def moments(self, clients: Sequence[ClientId], encoder: str, fewest: int, noise: float, now: Round) -> Described:
-        described = self._fleet.moments(clients, encoder, fewest, noise, now)
+        with self._ledger.away():
+            described = self._fleet.moments(clients, encoder, fewest, noise, now)
         _, labels, features = described.moments.means.shape
         heard = described.moments.clients
         each = labels * (features + 1) * PARAMETER + (labels + 2) * NUMBER  # with the token and the examples
@@ -124,7 +144,8 @@ class Counted:
         return described
 
     def changed(self, tokens: Mapping[ClientId, int], now: Round) -> Flags:
-        flags = self._fleet.changed(tokens, now)
+        with self._ledger.away():
+            flags = self._fleet.changed(tokens, now)
         heard = tuple(flags.raised)
         self._ledger.book("changed", tuple(tokens), heard, NUMBER, dict.fromkeys(heard, 1 + NUMBER), flags.refused)
         return flags

@@ -2,8 +2,10 @@
 
 import hashlib
 import json
+import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter, process_time
 from typing import Protocol
@@ -12,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from fedclade.fleet.protocol import Fleet, Refusal, Scores
-from fedclade.methods import AnyMethod, First
+from fedclade.methods import AnyMethod, Facts, First, Selection, Standing, selected
 from fedclade.nouns import Assignment, ClientId, Damaged, Groups, InputError, LocalTraining, Round, Stopped
 from fedclade.runs.client_table import CLIENTS
 from fedclade.runs.codec import pack, unpack
@@ -83,6 +85,15 @@ def state_class(method: AnyMethod) -> type[object]:
     return kind
 
 
+def remembered(method: AnyMethod, selection: Selection, reached: Checkpoint) -> tuple[object, Standing]:
+    """A method's state, and what selection remembers, as a checkpoint has them."""
+    if selection.selection == "random":
+        return unpack(state_class(method), reached.tree, reached.arrays), Standing()
+    both = types.GenericAlias(tuple, (state_class(method), Standing))
+    state, standing = unpack(typing.cast("type[tuple[object, Standing]]", both), reached.tree, reached.arrays)
+    return state, standing
+
+
 def check_state(method: AnyMethod, state: object) -> None:
     """An error unless the state comes back from its packing: found at the start, and not when a run is resumed."""
     kind = state_class(method)
@@ -103,6 +114,7 @@ def check_state(method: AnyMethod, state: object) -> None:
 
 def play(
     method: AnyMethod,
+    selection: Selection,
     fleet: Engine,
     first: First,
     plan: RunSettings,
@@ -120,18 +132,21 @@ def play(
     def is_due(number: int) -> bool:
         return number > 0 and (number % plan.evaluate_every == 0 or number == plan.rounds)
 
+    by_chance = selection.selection == "random"
     clock = Clock(fleet, reached.totals if reached else {})
     if reached is None:
         ledger = Ledger()
         ledger.refused.extend(fleet.begin(0))
-        state = method.start(Counted(fleet, ledger), first, at(0))
+        with clock.server(ledger):
+            state = method.start(Counted(fleet, ledger), first, at(0))
+        standing = Standing()
         check_state(method, state)
         clock.add(ledger)
         folder.note("start", round=0, clients=len(fleet.clients()), **told(ledger))
-        save(folder, 0, state, clock)
+        save(folder, 0, state, None if by_chance else standing, clock)
         begin = 1
     else:
-        state = unpack(state_class(method), reached.tree, reached.arrays)
+        state, standing = remembered(method, selection, reached)
         begin = reached.round + 1
     scores: Scores | None = None
     models = method.assignment(state)
@@ -151,9 +166,15 @@ def play(
                     folder.note(what, round=number, clients=sorted(whom))
             away = gone
             if newcomers := tuple(client for client in present if client not in models.home):
-                state = method.place(state, newcomers, counted, now)
+                with clock.server(ledger):
+                    state = method.place(state, newcomers, counted, now)
+                    models = method.assignment(state)
                 folder.note("newcomers", round=number, clients=list(newcomers))
-        state, facts = method.round(state, counted, now)
+        news: Facts = {}
+        with clock.server(ledger):
+            if not by_chance:
+                standing, now, news = selected(selection, standing, models.only(present), counted, now)
+            state, facts = method.round(state, counted, now)
         silence = 0 if ledger.trained else silence + 1
         if silence == SILENT_ROUNDS:
             reasons = sorted({refusal.reason for refusal in ledger.refused})[:1] or ["no answer"]
@@ -166,11 +187,11 @@ def play(
         models = method.assignment(state)
         scores = counted.evaluate(models.only(present), now) if now.judged else None
         clock.add(ledger)
-        folder.note("round", round=number, **told(ledger), facts=weighed(facts, judge.truth_at(number)))
+        folder.note("round", round=number, **told(ledger), facts=weighed({**facts, **news}, judge.truth_at(number)))
         if scores is not None:
             folder.note("evaluation", round=number, **judge.verdict(scores, models, number))
         folder.note_clients(lines(number, ledger, scores, models))
-        save(folder, number, state, clock)
+        save(folder, number, state, None if by_chance else standing, clock)
         watch(
             Progress(
                 number,
@@ -200,7 +221,14 @@ class Clock:
         self._fleet = fleet
         self._before = dict(before)
         self._bytes: dict[str, float] = {name: value for name, value in before.items() if name.startswith("bytes_")}
-        self._wall, self._cpu = perf_counter(), process_time()
+        self._wall, self._cpu, self._server = perf_counter(), process_time(), 0.0
+
+    @contextmanager
+    def server(self, ledger: Ledger) -> Iterator[None]:
+        """Inside, the method works: what it does not wait for clients is the server's own."""
+        begin, waited = perf_counter(), ledger.seconds
+        yield
+        self._server += perf_counter() - begin - (ledger.seconds - waited)
 
     def add(self, ledger: Ledger) -> None:
         """What crossed the seam in one round."""
@@ -225,12 +253,13 @@ class Clock:
             **{name: int(count) for name, count in self._bytes.items() if name not in sums},
             "seconds": self._before.get("seconds", 0.0) + perf_counter() - self._wall,
             "cpu_seconds": self._before.get("cpu_seconds", 0.0) + cpu,
+            "server_seconds": self._before.get("server_seconds", 0.0) + self._server,
         }
 
 
-def save(folder: RunFolder, number: int, state: object, clock: Clock) -> None:
-    """The checkpoint of a round."""
-    tree, arrays = pack(state)
+def save(folder: RunFolder, number: int, state: object, standing: Standing | None, clock: Clock) -> None:
+    """The checkpoint of a round: the method's state, and beside it what selection remembers."""
+    tree, arrays = pack(state if standing is None else (state, standing))
     folder.save(Checkpoint(number, tree, arrays, clock.totals()))
 
 

@@ -15,11 +15,10 @@ from fedclade.nets.blind import Blind, secret
 from fedclade.nets.ensemble import Ensemble
 from fedclade.nets.shelf import opened
 from fedclade.nouns import ClientId, Damaged, Encoding, FedcladeError, Groups, InputError, Row, Rows, Stopped
-from fedclade.runs.codec import unpack
 from fedclade.runs.environment import environment
 from fedclade.runs.experiment import PYTHON, Experiment, read_experiment, rest
 from fedclade.runs.folder import Checkpoint, RunFolder, new_name
-from fedclade.runs.loop import Judge, Progress, Watch, play, state_class
+from fedclade.runs.loop import Judge, Progress, Watch, play, remembered, state_class
 from fedclade.runs.venue import Venue, venue_of
 
 OwnNet = Callable[[], Module]
@@ -90,12 +89,13 @@ class Run:
 
     def path_for(self, client: ClientId) -> tuple[Module, ...]:
         """The models on this client's path, general to special, of a method that keeps a tree of them: CFL."""
-        method = again(self.path).method
+        asked = again(self.path)
+        method = asked.method
         if not isinstance(method, Branching):
             raise InputError("there is no tree of models", where=str(self.path), got=name_of(method), need="cfl")
         self.folder.models().row_of(client)  # an error for somebody who has none
         reached = self.folder.remembered()
-        return self._modules(method.path(unpack(state_class(method), reached.tree, reached.arrays), client))
+        return self._modules(method.path(remembered(method, asked.selection, reached)[0], client))
 
     def ensemble_for(self, client: ClientId) -> Module:
         """All models on this client's path as one, which holds probable what they do on average."""
@@ -225,6 +225,7 @@ def played(
         with place.fleet(net) as fleet:
             verdict, models = play(
                 experiment.method,
+                experiment.selection,
                 fleet,
                 lambda number: first_of(net, experiment, number),
                 experiment.run,

@@ -13,7 +13,7 @@ from fedclade.fleet.simulated import SimulatedFleet, is_built, path_for, state_o
 from fedclade.fleet.site import Task
 from fedclade.nets import NETS, Net, net_for
 from fedclade.nets.blind import secret
-from fedclade.nouns import Groups, InputError
+from fedclade.nouns import Groups, InputError, LocalTraining
 from fedclade.runs.experiment import PYTHON, EngineSettings, Experiment, FlowerSettings, rest
 from fedclade.runs.loop import Engine
 
@@ -57,7 +57,7 @@ def venue_of(experiment: Experiment, federation: Federation | None) -> Venue:
             secret()  # this machine plays the clients too
         some = held[held.clients[0]].train.inputs
         net.check(some[:1], held.classes)
-        net.check(some[: shortest_batch(held, experiment.local.batch)], held.classes, training=True)
+        net.check(some[: shortest_batch(held, experiment.local)], held.classes, training=True)
 
     def fleet(net: Net) -> AbstractContextManager[Engine]:
         return simulated(held, net, engine) if isinstance(engine, EngineSettings) else on_flower(held, net, experiment)
@@ -143,10 +143,12 @@ def need_flower(*packages: str) -> None:
         )
 
 
-def shortest_batch(held: Federation, batch: int) -> int:
+def shortest_batch(held: Federation, local: LocalTraining) -> int:
     """The smallest number of examples that a step of training will have: the last of an epoch may be short."""
     sizes = [len(data.train) for data in held.data.values()]
-    return min(size % batch or min(size, batch) for size in sizes)
+    if local.steps:
+        return min(local.batch, *sizes)
+    return min(size % local.batch or min(size, local.batch) for size in sizes)
 
 
 def paths_here() -> tuple[bool, str, dict[str, str]]:

@@ -1,0 +1,131 @@
+"""Rounds to a target accuracy, by who chooses the participants: ABC's table 1, with the choices beside it.
+
+    python benchmarks/abc_rounds.py mnist 2C-1 --clients 10 --chosen 2 --steps 25
+
+prints the median over seeds of the rounds until the mean accuracy of the clients reaches the target, and of the models
+sent up until then, check-ins included. It needs the data set: see `fedclade data list`.
+"""
+
+import argparse
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from statistics import median
+from time import perf_counter, process_time
+
+import fedclade as fc
+from fedclade.data import Federation
+from fedclade.fleet.protocol import Fleet
+from fedclade.fleet.simulated import SimulatedFleet
+from fedclade.methods import ABC, FedAvg, Selection, Standing, selected
+from fedclade.methods.abc import Attended
+from fedclade.nets import net_for
+from fedclade.nouns import LocalTraining, Round, Row
+from fedclade.runs.ledger import Counted, Ledger
+
+TARGETS = {"mnist": 0.85, "fashion-mnist": 0.70}
+Play = Callable[[Fleet, Round], Row]
+"""One round of somebody who remembers: the new model."""
+
+
+class AtRandom:
+    """FedAvg, its participants chosen by a selection."""
+
+    def __init__(self, how: Selection, fleet: Fleet, first: Row, now: Round) -> None:
+        self.how, self.standing = how, Standing()
+        self.state = FedAvg().start(fleet, lambda _: first, now)
+
+    def __call__(self, fleet: Fleet, now: Round) -> Row:
+        if self.how.selection != "random":
+            models = FedAvg().assignment(self.state)
+            self.standing, now, _ = selected(self.how, self.standing, models, fleet, now)
+        self.state, _ = FedAvg().round(self.state, fleet, now)
+        return self.state.model
+
+
+class ByScore:
+    """ABC; or with the planted groups, which only an oracle knows."""
+
+    def __init__(self, method: ABC, fleet: Fleet, first: Row, now: Round, truth: dict[str, int] | None = None) -> None:
+        self.method = method
+        self.state: Attended = method.start(fleet, lambda _: first, now)
+        if truth is not None:
+            self.state = replace(self.state, standing=replace(self.state.standing, group=truth, checked=1))
+
+    def __call__(self, fleet: Fleet, now: Round) -> Row:
+        self.state, _ = self.method.round(self.state, fleet, now)
+        return self.state.common.model
+
+
+def chooser(name: str, federation: Federation, fleet: Fleet, first: Row, now: Round, network: str) -> Play:
+    """Somebody who plays rounds, by name."""
+    if name in ("random", "balanced"):
+        return AtRandom(Selection(selection=name), fleet, first, now)  # type: ignore[arg-type]  # one of them
+    if name == "oracle":
+        assert federation.truth is not None
+        return ByScore(ABC(check_in=10**9), fleet, first, now, dict(federation.truth.labels))
+    return ByScore(ABC(score=name), fleet, first, now)  # type: ignore[arg-type]  # one of them
+
+
+def reached(name: str, federation: Federation, asked: argparse.Namespace, seed: int) -> tuple[int, int]:
+    """Rounds and uploads until the target; the most rounds plus one if it was not reached."""
+    net = net_for("abc_cnn", federation.shape, federation.classes)
+    local = LocalTraining(batch=10, lr=0.01, momentum=0.9, steps=asked.steps)
+    ledger = Ledger()
+    with SimulatedFleet(federation, net, workers=asked.workers) as inner:
+        fleet = Counted(inner, ledger)
+        now = Round(0, seed, asked.chosen / asked.clients, local)
+        play = chooser(name, federation, fleet, net.first(seed), now, asked.network)
+        for number in range(1, asked.most + 1):
+            now = replace(now, number=number)
+            model = play(fleet, now)
+            scores = inner.evaluate(fc.nouns.Assignment.of_one(model, inner.clients()), now)
+            if scores.correct.sum() / scores.examples.sum() >= asked.target:
+                break
+        else:
+            number = asked.most + 1
+    sent = sum(up for verb, up in ledger.up.items() if verb.startswith("train"))
+    return number, round(sent / (4 * net.size + 16))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("source", choices=sorted(TARGETS))
+    parser.add_argument("mix", choices=["2C-1", "2C-2", "5C"])
+    parser.add_argument("--clients", type=int, default=10)
+    parser.add_argument("--chosen", type=int, default=2)
+    parser.add_argument("--steps", type=int, default=25)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--most", type=int, default=400)
+    parser.add_argument("--target", type=float)
+    parser.add_argument("--workers", type=int, default=0)
+    parser.add_argument("--network", default="", help="a network for `attention`: see `fedclade attention train`")
+    parser.add_argument("--by", nargs="+", default=["random", "balanced", "pca", "groups", "oracle"])
+    asked = parser.parse_args()
+    asked.target = asked.target or TARGETS[asked.source]
+    found: dict[str, list[tuple[int, int]]] = {name: [] for name in asked.by}
+    begin, cpu = perf_counter(), process_time()
+    for seed in range(asked.seeds):
+        federation = fc.data.build(
+            source=asked.source, world="dominant", clients=asked.clients, mix=asked.mix, seed=seed
+        )
+        for name in asked.by:
+            found[name].append(reached(name, federation, asked, seed))
+    line = {
+        "source": asked.source,
+        "mix": asked.mix,
+        "clients": asked.clients,
+        "chosen": asked.chosen,
+        "steps": asked.steps,
+        "target": asked.target,
+        "rounds": {name: median(rounds for rounds, _ in each) for name, each in found.items()},
+        "uploads": {name: median(sent for _, sent in each) for name, each in found.items()},
+        "each": found,
+        "seconds": round(perf_counter() - begin),
+        "cpu_seconds": round(process_time() - cpu),
+    }
+    print(json.dumps(line))
+
+
+if __name__ == "__main__":
+    main()

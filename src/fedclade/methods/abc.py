@@ -1,0 +1,78 @@
+"""ABC: clients are chosen so that every round sees all kinds of data (Assadi, Ahn, Esmailzadeh: attention on updates).
+
+In a check-in every client trains the common model and sends it; from the drifts each client gets a score. Then, round
+by round, the participants are chosen so that their scores are as different as can be and their mean is that of all
+(Algorithm 1); the new model is the mean of theirs, and everybody has it, which the listing forgets to say. A check-in
+is also a round: the models of those who are chosen are there already.
+
+The paper's score is the attention of a trained network. What works better, and is the default: groups of drifts that
+point the same way. See docs/explanation.md for how well each does.
+"""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from fedclade.fleet.protocol import Fleet
+from fedclade.methods.fedavg import FedAvg, OneModel
+from fedclade.methods.mixing import weighted_mean
+from fedclade.methods.protocol import Fact, Facts, First
+from fedclade.methods.selection import CheckIn, Score, Standing, participants
+from fedclade.nouns import Assignment, ClientId, Round, settings
+
+
+@dataclass(frozen=True, eq=False)
+class Attended:
+    """One model, and what is known of clients."""
+
+    common: OneModel
+    standing: Standing
+
+
+@settings
+class ABC:
+    """FedAvg whose participants are chosen by what their updates tell."""
+
+    score: Score = "groups"
+    """What a check-in asks drifts for."""
+    check_in: CheckIn = 50
+    """Rounds between check-ins, in which everybody is asked; the first round is one."""
+    chooses: ClassVar[bool] = True
+    """Nobody else chooses for it."""
+
+    def start(self, fleet: Fleet, first: First, now: Round) -> Attended:
+        return Attended(FedAvg().start(fleet, first, now), Standing().with_clients(fleet.clients()))
+
+    def round(self, state: Attended, fleet: Fleet, now: Round) -> tuple[Attended, Facts]:
+        everybody = Assignment.of_one(state.common.model, fleet.clients())
+        standing = state.standing.with_clients(everybody.clients)
+        if standing.due(self.check_in, now):
+            return self.checked_in(replace(state, standing=standing), everybody, fleet, now)
+        chosen = self.chosen(standing, everybody, now.wanted(len(everybody.home)), now)
+        means = fleet.train_mean(everybody.only(chosen), now)
+        facts: Facts = {"asked": len(chosen), "heard": len(means.heard), "loss": means.loss, "chosen": list(chosen)}
+        return Attended(replace(state.common, model=means.rows[0]), standing.after(chosen)), facts
+
+    def checked_in(self, state: Attended, everybody: Assignment, fleet: Fleet, now: Round) -> tuple[Attended, Facts]:
+        """Scores from everybody's drifts; then the mean of the models of those who are chosen by them."""
+        updates = fleet.train(everybody, now)
+        standing = state.standing.heard(self.score, everybody, updates, now)
+        chosen = self.chosen(standing, everybody.only(updates.clients), now.wanted(len(everybody.home)), now)
+        there = np.isin(updates.clients, chosen)
+        facts: dict[str, Fact] = {"asked": len(everybody.home), "heard": len(updates.clients), "loss": updates.loss}
+        facts |= {"chosen": list(chosen), **standing.told()}
+        if not there.any():
+            return replace(state, standing=standing), facts
+        model = weighted_mean(updates.rows[there], updates.examples[there].tolist()).astype(np.float32)
+        return Attended(replace(state.common, model=model), standing.after(chosen)), facts
+
+    def chosen(self, standing: Standing, among: Assignment, count: int, now: Round) -> tuple[ClientId, ...]:
+        """This round's participants."""
+        return participants(self.score, standing, among.home, count, now.generator("selection"))
+
+    def assignment(self, state: Attended) -> Assignment:
+        return FedAvg().assignment(state.common)
+
+    def place(self, state: Attended, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> Attended:
+        return replace(state, common=FedAvg().place(state.common, newcomers, fleet, now))

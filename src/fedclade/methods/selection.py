@@ -1,0 +1,126 @@
+"""Selection: who takes part in a round, by what clients' drifts told at the last check-in.
+
+At a check-in every client trains the model it has, and sends it: that costs as many uploads as there are clients. What
+the drifts tell is then used for many rounds. Selection is a part of its own: ABC is FedAvg with it; any other method
+that samples has it by `selection = ...`, and then it goes on inside the groups of clients that share a model.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from fedclade.fleet.protocol import Fleet, Updates
+from fedclade.methods.policy import allotted, by_groups, by_scores, grouped, least
+from fedclade.methods.protocol import Fact
+from fedclade.nouns import Assignment, ClientId, Groups, Round, settings
+from fedclade.relate.drifts import cosine_scores, drift_groups, principal_scores
+
+Score = Literal["groups", "pca", "cosine"]
+"""What drifts are asked for: groups of like directions, the first principal component, the cosine to the mean."""
+By = Literal["random", "balanced", "groups", "pca", "cosine"]
+CheckIn = Annotated[int, Field(ge=1, le=10**9)]
+UNKNOWN = -1  # the group of those who were not heard at a check-in
+SHOWN = 1000  # clients whose scores are told
+
+
+@settings
+class Selection:
+    """Who takes part in a round, in any method that samples."""
+
+    selection: By = "random"
+    """By chance; the least used (`balanced`); or by what drifts tell: see `Score`."""
+    check_in: CheckIn = 50
+    """Rounds between check-ins, in which everybody is asked; the first round is one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """What is known of clients: how often they took part, and what their drifts told."""
+
+    used: dict[ClientId, int] = field(default_factory=dict)
+    scores: dict[ClientId, float] = field(default_factory=dict)
+    group: dict[ClientId, int] = field(default_factory=dict)
+    checked: int = 0
+    """The round of the last check-in; 0: there was none."""
+
+    def due(self, every: int, now: Round) -> bool:
+        """Whether a check-in is due in this round."""
+        return not self.checked or now.number - self.checked >= every
+
+    def after(self, chosen: tuple[ClientId, ...]) -> "Standing":
+        """The same when these have taken part."""
+        return replace(self, used={**self.used, **{client: self.used[client] + 1 for client in chosen}})
+
+    def with_clients(self, clients: tuple[ClientId, ...]) -> "Standing":
+        """The same of these clients. Who is new counts as the least used of them, so that nobody else has to wait."""
+        new = [client for client in clients if client not in self.used]
+        fewest = min((self.used[client] for client in clients if client in self.used), default=0)
+        return replace(self, used={**self.used, **dict.fromkeys(new, fewest)}) if new else self
+
+    def heard(self, score: Score, starts: Assignment, updates: Updates, now: Round) -> "Standing":
+        """The same after a check-in: drifts are compared among clients that were sent the same model.
+
+        Where no groups stand apart, those that were found before still hold: a trained model drifts by chance.
+        """
+        if not updates.clients:
+            return self
+        place = {client: number for number, client in enumerate(updates.clients)}
+        scores: dict[ClientId, float] = {}
+        group: dict[ClientId, int] = {}
+        for own in grouped({client: starts.home[client] for client in updates.clients}):
+            drifts = updates.rows[[place[client] for client in own]] - starts.row_of(own[0])
+            if score == "groups":
+                found = drift_groups(own, drifts)
+                if len(found) == 1 and all(client in self.group for client in own):  # late drifts may tell nothing
+                    found = Groups.from_labels({client: self.group[client] for client in own})
+                first = max(group.values(), default=UNKNOWN) + 1
+                group |= {client: first + number for client, number in found.labels.items()}
+            else:
+                each = principal_scores(drifts) if score == "pca" else cosine_scores(drifts)
+                scores |= dict(zip(own, each.tolist(), strict=True))
+        return replace(self, scores=scores, group=group, checked=now.number)
+
+    def told(self) -> dict[str, Fact]:
+        """What a check-in found, as facts."""
+        facts: dict[str, Fact] = {"check_in": True}
+        if len(self.used) <= SHOWN:
+            facts["used"] = dict(self.used)
+            facts["scores" if self.scores else "drift_groups"] = dict(self.scores or self.group)
+        return facts
+
+
+def participants(
+    by: By, standing: Standing, home: Mapping[ClientId, int], count: int, chance: np.random.Generator
+) -> tuple[ClientId, ...]:
+    """So many of the clients: among those with the same model, as many as these are worth by their number."""
+    members, count = grouped(home), min(count, len(home))
+    chosen: list[ClientId] = []
+    for own, share in zip(members, allotted(members, standing.used, count, chance), strict=True):
+        if by == "balanced":
+            chosen += least(own, standing.used, share, chance)
+        elif by == "groups":
+            known = {client: standing.group.get(client, UNKNOWN) for client in own}
+            chosen += by_groups(known, standing.used, share, chance)
+        else:
+            heard = [standing.scores[client] for client in own if client in standing.scores]
+            middle = float(np.mean(heard)) if heard else 0.0
+            scores = {client: standing.scores.get(client, middle) for client in own}
+            chosen += by_scores(scores, standing.used, share, chance)
+    return tuple(sorted(chosen))
+
+
+def selected(
+    how: Selection, standing: Standing, models: Assignment, fleet: Fleet, now: Round
+) -> tuple[Standing, Round, dict[str, Fact]]:
+    """The round with its participants, after a check-in if one is due; and what is to be told."""
+    standing = standing.with_clients(models.clients)
+    facts: dict[str, Fact] = {}
+    if how.selection != "random" and how.selection != "balanced" and standing.due(how.check_in, now):
+        standing = standing.heard(how.selection, models, fleet.train(models, now), now)
+        facts = standing.told()
+    chance = now.generator("selection")
+    chosen = participants(how.selection, standing, models.home, now.wanted(len(models.home)), chance)
+    return standing.after(chosen), replace(now, chosen=chosen), facts

@@ -1,0 +1,176 @@
+"""ABC and selection: check-ins, who is chosen, what it costs; alone and inside other methods' groups."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fedclade as fc
+from conformance.playing import Stop, played
+from fedclade.api import Settings
+from fedclade.data import Federation, build
+from fedclade.fleet.protocol import Updates
+from fedclade.fleet.simulated import SimulatedFleet
+from fedclade.methods.selection import Selection, Standing, participants
+from fedclade.nets import net_for
+from fedclade.nouns import Assignment, InputError, LocalTraining, Round
+from fedclade.runs.experiment import experiment_from
+from fedclade.runs.folder import RunFolder
+
+NOW = Round(1, 3, 0.5, LocalTraining(batch=24, lr=0.4))
+
+
+@pytest.fixture(scope="module")
+def halves() -> Federation:
+    """Eight clients; one half has mostly the lower digits, the other the upper."""
+    return build(source="digits", world="dominant", clients=8, mix="2C-1", examples=120)
+
+
+def rounds_of(path: Path) -> list[dict[str, Any]]:
+    return [event for event in RunFolder.open(path).events() if event["event"] == "round"]
+
+
+@pytest.mark.parametrize("score", ["groups", "pca"])
+def test_every_round_sees_both_halves(halves: Federation, tmp_path: Path, score: str) -> None:
+    method = fc.ABC(score=score, check_in=6)  # type: ignore[arg-type]  # one of them
+    run = fc.train(halves, method, net="logistic", rounds=12, participation=0.25, lr=0.1, out=tmp_path / "run")
+    truth = halves.truth
+    assert truth is not None
+    events = rounds_of(run.path)
+    for event in events:
+        chosen = event["facts"]["chosen"]
+        assert sorted(truth.labels[client] for client in chosen) == [0, 1]
+    assert [event["round"] for event in events if "check_in" in event["facts"]] == [1, 7]
+    used = events[6]["facts"]["used"]
+    assert sum(used.values()) == 12
+    assert set(used) == set(halves.clients)
+
+
+def test_a_check_in_is_a_round_of_those_who_are_chosen(halves: Federation) -> None:
+    """Everybody sends its model once; the new one is the mean of the chosen ones', weighted by examples."""
+    net = net_for("logistic", halves.shape, halves.classes)
+    method = fc.ABC()
+    with SimulatedFleet(halves, net, workers=0) as fleet:
+        before = method.start(fleet, lambda _: net.first(0), replace(NOW, number=0))
+        after, facts = method.round(before, fleet, NOW)
+        everybody = fleet.train(Assignment.of_one(net.first(0), fleet.clients()), NOW)
+    chosen = facts["chosen"]
+    assert isinstance(chosen, list)
+    assert len(chosen) == 4
+    assert facts["asked"] == facts["heard"] == 8
+    there = [everybody.clients.index(str(client)) for client in chosen]
+    wanted = np.average(everybody.rows[there].astype(float), axis=0, weights=everybody.examples[there])
+    np.testing.assert_allclose(after.common.model, wanted, atol=1e-6)
+    assert after.standing.used == {client: int(client in chosen) for client in halves.clients}
+    assert after.standing.group == facts["drift_groups"]
+
+
+def test_check_ins_are_billed(halves: Federation, tmp_path: Path) -> None:
+    """Eight uploads in a check-in, two in another round; where a method trains by itself they come on top."""
+    settings = Settings(rounds=3, participation=0.25, lr=0.1, evaluate_every=3)
+    model = 4 * net_for("logistic", halves.shape, halves.classes).size + 16
+    own = fc.train(halves, fc.ABC(check_in=2), net="logistic", out=tmp_path / "own", **settings)
+    assert [event["bytes_up"] // model for event in rounds_of(own.path)] == [8, 2, 8]
+    settings["selection"] = "groups"
+    beside = fc.train(halves, fc.FedAvg(), net="logistic", out=tmp_path / "beside", **settings)
+    assert [event["bytes_up"] // model for event in rounds_of(beside.path)] == [10, 2, 2]
+    assert beside.result["bytes_up"] == 14 * model
+
+
+def test_without_clear_groups_what_was_known_holds() -> None:
+    """Late drifts may point anywhere: groups of an earlier check-in are kept; new ones replace them."""
+    rng = np.random.default_rng(0)
+    clients = tuple(f"c{number}" for number in range(8))
+    starts = Assignment.of_one(np.zeros(300, np.float32), clients)
+    two = np.repeat(rng.normal(size=(2, 300)), 4, axis=0) + 0.1 * rng.normal(size=(8, 300))
+
+    def drifted(standing: Standing, rows: np.ndarray, number: int) -> Standing:
+        updates = Updates(clients, rows.astype(np.float32), np.full(8, 5), np.zeros(8))
+        return standing.heard("groups", starts, updates, replace(NOW, number=number))
+
+    known = drifted(Standing().with_clients(clients), two, 1)
+    assert [known.group[client] for client in clients] == [0, 0, 0, 0, 1, 1, 1, 1]
+    later = drifted(known, rng.normal(size=(8, 300)), 51)
+    assert later.group == known.group
+    assert later.checked == 51
+    others = drifted(later, two[[0, 4, 1, 5, 2, 6, 3, 7]], 101)
+    assert [others.group[client] for client in clients] == [0, 1, 0, 1, 0, 1, 0, 1]
+
+
+def test_newcomers_make_nobody_wait() -> None:
+    standing = Standing({"a": 5, "b": 7, "gone": 1}).with_clients(("a", "b", "new"))
+    assert standing.used == {"a": 5, "b": 7, "gone": 1, "new": 5}
+
+
+def test_who_was_not_heard_is_in_the_middle() -> None:
+    scores = {"a": 0.0, "b": 4.0}
+    standing = Standing(dict.fromkeys("abc", 0), scores=scores, checked=1)
+    home = dict.fromkeys("abc", 0)
+    assert participants("pca", standing, home, 1, np.random.default_rng(0)) == ("c",)
+    grouped = Standing(dict.fromkeys("abc", 0), group={"a": 0, "b": 0}, checked=1)
+    shares = {participants("groups", grouped, home, 3, np.random.default_rng(0))}
+    assert shares == {("a", "b", "c")}
+
+
+@pytest.mark.parametrize("method", [fc.FedAvg(), fc.FLT(), fc.CFL(), fc.Ditto(), fc.FedProx()])
+@pytest.mark.parametrize("selection", ["balanced", "groups", "cosine"])
+def test_other_methods_take_it_too(halves: Federation, tmp_path: Path, method: Any, selection: str) -> None:
+    """Everybody has taken part equally often after the rounds of two laps."""
+    run = fc.train(
+        halves, method, net="logistic", rounds=8, participation=0.25, lr=0.1, out=tmp_path / "run", selection=selection
+    )
+    table = run.folder.clients()
+    times = dict.fromkeys(halves.clients, 0)
+    first = 1 if selection == "balanced" else 2  # everybody trains in a check-in
+    for number, client, took_part in zip(
+        *(table[name].to_pylist() for name in ("round", "client", "took_part")), strict=True
+    ):
+        times[client] += took_part and number >= first
+    assert sum(times.values()) >= 2 * (9 - first)  # CFL may ask again when it tries a split
+    assert max(times.values()) - min(times.values()) <= 3
+
+
+def test_inside_groups_every_model_has_its_share() -> None:
+    """Three clients with one model and nine with another: a quarter and three quarters of the turns."""
+    home = {f"c{number:02}": 0 if number < 3 else 1 for number in range(12)}
+    standing = Standing(dict.fromkeys(home, 0))
+    for number in range(12):
+        chosen = participants("balanced", standing, home, 4, np.random.default_rng(number))
+        assert sum(client < "c03" for client in chosen) == 1
+        standing = standing.after(chosen)
+    assert set(standing.used.values()) == {4}
+
+
+@pytest.mark.parametrize(
+    ("method", "selection"), [(fc.ABC(check_in=2), Selection()), (fc.FedAvg(), Selection(selection="pca", check_in=2))]
+)
+def test_a_kill_changes_nothing(halves: Federation, tmp_path: Path, method: Any, selection: Selection) -> None:
+    whole, _ = played(method, halves, tmp_path / "whole", rounds=5, selection=selection)
+    with pytest.raises(Stop):
+        played(method, halves, tmp_path / "cut", rounds=5, stop_after=3, selection=selection)
+    cut, _ = played(method, halves, tmp_path / "cut", rounds=5, selection=selection)
+    assert cut["model_hash"] == whole["model_hash"]
+    facts = [[event["facts"] for event in rounds_of(tmp_path / name)] for name in ("whole", "cut")]
+    assert json.dumps(facts[0]) == json.dumps(facts[1])
+
+
+def test_a_selection_stands_beside_the_settings_of_a_method() -> None:
+    data = {"source": "digits", "world": "iid", "clients": 4}
+    asked = experiment_from({"data": data, "method": {"name": "flt", "selection": "pca", "check_in": 9}})
+    assert asked.selection == Selection(selection="pca", check_in=9)
+    assert asked.method == fc.FLT()
+    assert 'selection = "pca"' in asked.toml()
+    plain = experiment_from({"data": data, "method": {"name": "abc", "check_in": 9}})
+    assert plain.method == fc.ABC(check_in=9)
+    assert "selection" not in plain.toml()
+    for method, named in (
+        ({"name": "abc", "selection": "pca"}, "chooses itself"),
+        ({"name": "fedavg", "check_in": 9}, "no check-in"),
+        ({"name": "fedavg", "selection": "balanced", "check_in": 9}, "no check-in"),
+        ({"name": "fedavg", "selection": "best"}, "selection"),
+    ):
+        with pytest.raises(InputError, match=named):
+            experiment_from({"data": data, "method": method})
