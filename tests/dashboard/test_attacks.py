@@ -158,7 +158,7 @@ def test_names_stay_names_in_a_stream(folder: Path) -> None:
     run.folder.note("newcomers", round=1, clients=list(SCRIPTS[:5]))
     run.folder.note("left", round=1, clients=list(SCRIPTS[-5:]))
     run.round(2, 0.6)
-    run.folder.close()  # so that the stream ends
+    run.finish(0.6)  # so that the stream ends
     with serving(path.parent) as page:
         start = f"{(path / 'events.jsonl').stat().st_ino}-0-0"
         sent = page.ask(f"/run/{key('run')}/events?after={start}").text

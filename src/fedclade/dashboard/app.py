@@ -260,7 +260,7 @@ class Pages:
             told=told,
             curves=json.dumps(curves),
             query="&".join(f"run={key}" for key in wanted),
-            live=any(run.state == RUNNING for run, _ in told),
+            live=any(run.may_change for run, _ in told),
         )
 
     async def compare_events(self, request: Request) -> Response:

@@ -41,6 +41,11 @@ class Overview:
     """Why it is damaged."""
 
     @property
+    def may_change(self) -> bool:
+        """Whether somebody writes it, or may go on writing it."""
+        return self.state in (RUNNING, STOPPED)
+
+    @property
     def share(self) -> int:
         """How much of it is done, in percent."""
         return min(100, 100 * self.round // self.rounds) if self.rounds else 0

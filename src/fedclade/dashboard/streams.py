@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import anyio
 from starlette.concurrency import run_in_threadpool
 
-from fedclade.dashboard.listing import RUNNING, Overview
+from fedclade.dashboard.listing import Overview
 from fedclade.dashboard.story import Story
 from fedclade.dashboard.watching import Desk
 
@@ -50,7 +50,7 @@ class Place:
 
 
 async def run_stream(desk: Desk, draw: Draw, key: str, heard: Place, leaving: anyio.Event) -> AsyncIterator[Sent]:
-    """A run as it goes on: figures, groups, what happened, points of the curves; `end` when nobody writes it."""
+    """A run as it goes on: figures, groups, what happened, points of the curves; `end` when it is finished."""
     seen: Overview | None = None
     while not leaving.is_set():
         try:
@@ -66,7 +66,7 @@ async def run_stream(desk: Desk, draw: Draw, key: str, heard: Place, leaving: an
             for event in await run_in_threadpool(news, desk, draw, run, story, heard):
                 yield event
             heard, seen = place, run
-            if run.state != RUNNING:
+            if not run.may_change:
                 yield {"event": "end", "data": run.state}
                 return
         await ended(leaving)
@@ -79,7 +79,7 @@ def news(desk: Desk, draw: Draw, run: Overview, story: Story, heard: Place) -> l
     if happened:
         sent.append({"event": "happenings", "data": draw("_happenings.html", happenings=happened[::-1])})
     points = story.points[heard.points :]
-    if points or run.state != RUNNING:
+    if points or not run.may_change:
         crowd, trouble = desk.crowd(run)
         sent.append({"event": "groups", "data": draw("_groups.html", run=run, crowd=crowd, trouble=trouble)})
         sent.append({"event": "clients", "data": "changed"})
@@ -108,14 +108,14 @@ async def list_stream(desk: Desk, draw: Draw, leaving: anyio.Event) -> AsyncIter
 
 
 async def changes(desk: Desk, keys: Sequence[str], leaving: anyio.Event) -> AsyncIterator[Sent]:
-    """That one of these runs has changed; `end` when nobody writes any of them."""
+    """That one of these runs has changed; `end` when all are finished."""
     seen: list[Overview] | None = None
     while not leaving.is_set():
         now = await run_in_threadpool(desk.some, keys)
         if seen is not None and now != seen:
             yield {"event": "changed", "data": "changed"}
         seen = now
-        if all(run.state != RUNNING for run in now):
-            yield {"event": "end", "data": "nobody writes"}
+        if not any(run.may_change for run in now):
+            yield {"event": "end", "data": "all have ended"}
             return
         await ended(leaving, 2 * TICK)

@@ -42,7 +42,7 @@ const kinds = {
     }
     const drawn = layout("round", MEAN, {xaxis: {range: [0, Number(element.dataset.rounds) + 0.5]}});
     if (!most && points.length) {
-      drawn.annotations = [{text: "too many groups for a curve each", showarrow: false, xref: "paper", yref: "paper", x: 0.5, y: 0.5}];
+      drawn.annotations = [{text: "too many groups for a curve each", showarrow: false, bgcolor: "#fff", xref: "paper", yref: "paper", x: 0.5, y: 0.5}];
     }
     return [traces, drawn];
   },
