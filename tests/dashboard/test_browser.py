@@ -235,7 +235,8 @@ def test_a_thousand_clients(watched: Watched, tmp_path: Path) -> None:
         begin = time.monotonic()
         page.click("#rows td.name a")
         page.wait_for_function("() => document.querySelectorAll('#clients tbody tr').length === 1000")
-        page.wait_for_function("() => document.querySelectorAll('.js-plotly-plot .main-svg').length >= 9")
+        page.wait_for_selector("[data-figure=accuracy] .legend .traces")
+        page.wait_for_selector("[data-figure=groups] .legend .traces")
         taken = time.monotonic() - begin
         print(f"a run with 1,000 clients opened in {taken:.2f} s")
         assert taken < patience(RUN_OPENED)
@@ -254,6 +255,7 @@ def test_three_runs_side_by_side_and_a_client(watched: Watched, tmp_path: Path) 
         for box in page.locator("#rows input").all():
             box.check()
         page.click("#compare")
+        page.locator("[data-figure=megabytes]").scroll_into_view_if_needed()
         page.wait_for_selector("[data-figure=megabytes] .legend .traces")
         curves = page.evaluate(
             "[...document.querySelector('[data-figure=rounds]').data].map(d => [d.name, d.x.length])"
@@ -297,7 +299,7 @@ def test_names_run_nowhere(watched: Watched, tmp_path: Path) -> None:
         keys = [key_of(f"named/{name}".encode()) for name in hostile]
         for start in range(0, len(keys), 12):
             page.goto(f"{served.base}/compare?" + "&".join(f"run={key}" for key in keys[start : start + 12]))
-            page.wait_for_selector("[data-figure=megabytes] .legend .traces")
+            page.wait_for_selector("[data-figure=rounds] .legend .traces")
             assert page.evaluate(innocent, tags)
             names = page.evaluate(
                 "[...document.querySelectorAll('[data-figure=rounds] .legendtext')].map(e => e.textContent)"
@@ -307,7 +309,8 @@ def test_names_run_nowhere(watched: Watched, tmp_path: Path) -> None:
                 names
             )
         page.goto(f"{served.base}/run/{key_of(b'clients')}")
-        page.wait_for_selector("[data-figure=spread] .main-svg")
+        page.locator("[data-figure=spread]").scroll_into_view_if_needed()
+        page.wait_for_selector("[data-figure=spread] .main-svg >> nth=0")
         assert page.evaluate(innocent, tags)
         assert page.locator("#clients tbody tr").count() == len(SCRIPTS)
         page.locator("#clients tbody tr a").first.click()

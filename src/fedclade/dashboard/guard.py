@@ -4,7 +4,7 @@ import hmac
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import cookie_parser
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -71,7 +71,7 @@ class Guard:
             opened = HTMLResponse(OPENED)
             opened.set_cookie(self._cookie, self._token, httponly=True, samesite="strict", path="/")
             return opened
-        if self._right(cookie_parser("; ".join(headers.getlist("cookie"))).get(self._cookie, "")):
+        if self._right(Request(scope).cookies.get(self._cookie, "")):
             return None
         return PlainTextResponse("open the address that fedclade dashboard has printed, with its token", 401)
 

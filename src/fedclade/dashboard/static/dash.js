@@ -76,8 +76,14 @@ function draw(element) {
   Plotly.react(element, traces, drawn, CONFIG);
 }
 
+// What is not yet on the screen is drawn when it comes there: a large page is read sooner.
+const coming = new IntersectionObserver(entries => entries.filter(entry => entry.isIntersecting).forEach(entry => {
+  coming.unobserve(entry.target);
+  draw(entry.target);
+}), {rootMargin: "100px"});
+
 function drawAll() {
-  if (window.Plotly) document.querySelectorAll("[data-figure]:not(.js-plotly-plot)").forEach(draw);
+  document.querySelectorAll("[data-figure]:not(.js-plotly-plot)").forEach(element => coming.observe(element));
 }
 
 // -- while the page is open
@@ -99,8 +105,9 @@ document.addEventListener("htmx:sseBeforeMessage", event => {
     const added = JSON.parse(event.detail.data);
     if (added.length) {
       document.querySelectorAll("[data-points]").forEach(element => {
+        if (element.points === undefined) element.points = JSON.parse(element.dataset.points);
         element.points.push(...added);
-        draw(element);
+        if (element.classList.contains("js-plotly-plot")) draw(element);
       });
     }
   }
