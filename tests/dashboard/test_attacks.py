@@ -4,6 +4,7 @@ import json
 import os
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -416,8 +417,6 @@ def test_it_ends_at_once_though_somebody_listens(tmp_path: Path) -> None:
 
 
 def test_a_port_that_is_taken(tmp_path: Path, page: Served) -> None:
-    import sys
-
     command = [sys.executable, "-m", "fedclade", "dashboard", str(tmp_path), "--port", str(page.port)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=ENOUGH, check=False)
     assert done.returncode == 2

@@ -320,27 +320,32 @@ def test_names_run_nowhere(watched: Watched, tmp_path: Path) -> None:
 
 
 def test_a_page_that_nobody_sees_gives_its_connection_back(browser: "Browser", tmp_path: Path) -> None:
-    """More open pages than a browser has connections: each is loaded all the same."""
-    run = Written(tmp_path / "run")
+    """And is up to date when it is seen again, with what was ticked and typed."""
+    small = finished(tmp_path / "small", ("a",), rounds=1)
+    run = Written(tmp_path / "runs" / "run")
     context = browser.new_context()
     context.set_default_timeout(WAIT)
-    with serving(tmp_path) as served:
+    with serving(tmp_path / "runs") as served:
         first = context.new_page()
         first.goto(served.address)
         first.wait_for_selector("#rows tr")
+        first.check("#rows input")
+        first.fill("#filter", "run")
         # A browser without windows shows every page: what it would tell a hidden one is told by hand.
-        first.wait_for_function("() => window.htmx !== undefined")
+        show = """hidden => {
+            Object.defineProperty(document, 'hidden', {value: hidden, configurable: true});
+            document.dispatchEvent(new Event('visibilitychange'));
+        }"""
         with first.expect_event("requestfailed", lambda request: request.url.endswith("/events")):
-            first.evaluate(
-                "Object.defineProperty(document, 'hidden', {value: true, configurable: true});"
-                "document.dispatchEvent(new Event('visibilitychange'))"
-            )
-        with first.expect_navigation():
-            first.evaluate(
-                "Object.defineProperty(document, 'hidden', {value: false, configurable: true});"
-                "document.dispatchEvent(new Event('visibilitychange'))"
-            )
-        first.wait_for_selector("#rows tr")
+            first.evaluate(show, arg=True)
+        shutil.copytree(small, tmp_path / "runs" / "run-while-hidden")
+        with first.expect_request(lambda request: request.url.endswith("/events")):
+            first.evaluate(show, arg=False)
+        first.wait_for_selector("#rows tr >> nth=1")
+        assert first.is_checked(f"#tick-{key_of(b'run')}")
+        assert first.input_value("#filter") == "run"
+        shutil.copytree(small, tmp_path / "runs" / "run-afterwards")
+        first.wait_for_selector("#rows tr >> nth=2")
     context.close()
     run.folder.close()
 

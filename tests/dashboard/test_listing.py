@@ -145,6 +145,12 @@ def test_runs_come_and_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert [run.name for run in runs.runs().values()] == ["old"]
     with pytest.raises(KeyError):
         runs[key]
+    for file in (tmp_path / "old").iterdir():
+        if file.is_file():
+            file.unlink()
+    finished(tmp_path / "old" / "inner")
+    assert runs.runs() == {}  # what it was is forgotten
+    assert [run.name for run in runs.runs().values()] == ["old/inner"]
 
 
 def test_a_run_alone_is_listed_by_its_own_name(tmp_path: Path) -> None:

@@ -95,12 +95,12 @@ class Crowd:
         mine = self.table.filter(pc.equal(self.table["client"], self.ids[key])).to_pylist()
         return [
             Moment(
-                line["round"],
+                line["round"] or 0,
                 number(line["accuracy"]),
                 number(line["loss"]),
-                line["group"],
-                line["bytes"],
-                line["took_part"],
+                line["group"] or 0,
+                line["bytes"] or 0,
+                bool(line["took_part"]),
             )
             for line in mine
         ]

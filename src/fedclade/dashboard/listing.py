@@ -77,9 +77,11 @@ class Listing:
 
     def _scan(self) -> Mapping[str, Overview]:
         paths = list(folders_of_runs(self.folder, DEEP, self._known))
-        found = [self._overview(path) for path in paths]
+        for path in paths:
+            self._overview(path)
         here = set(paths)
-        self._known = {path: each for path, each in self._known.items() if path in here}
+        self._known = {path: each for path, each in self._known.items() if path in here and any(each[0])}
+        found = [run for _, run in self._known.values()]
         found.sort(key=lambda run: (run.state != RUNNING, -run.changed, run.name))
         return {run.key: run for run in found}
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 BLOCK = 64 * 1024  # bytes that are read at first from the end of a log
+FARTHEST = 16 << 20  # bytes that are read at most
 LARGEST = 1 << 30  # bytes of one file
 
 
@@ -48,7 +49,7 @@ def content(path: Path, start: int = 0, most: int = LARGEST) -> bytes:
 
 
 def last_objects(path: Path, kinds: frozenset[str]) -> dict[str, dict[str, object]]:
-    """The last event of each of these kinds, reading no more of the log's end than it takes.
+    """The last event of each of these kinds near the log's end, reading no more of it than it takes.
 
     A line that is not whole, or holds no event, is passed over.
     """
@@ -67,9 +68,9 @@ def last_objects(path: Path, kinds: frozenset[str]) -> dict[str, dict[str, objec
                 found.setdefault(kind, event)
             if len(found) == len(kinds):
                 return found
-        if length == mark.size:
+        if length >= min(mark.size, FARTHEST):
             return found
-        length = min(length * 8, mark.size)
+        length = min(length * 8, mark.size, FARTHEST)
 
 
 def as_object(text: bytes) -> dict[str, object]:

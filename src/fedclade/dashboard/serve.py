@@ -52,8 +52,8 @@ def serve(folder: Path, port: int, tell: Callable[[str], None]) -> None:
             proxy_headers=False,
             timeout_graceful_shutdown=PATIENCE,
         )
-        tell(f"http://{HOST}:{port}/?token={token}")
         try:
+            tell(f"http://{HOST}:{port}/?token={token}")
             uvicorn.Server(settings).run(sockets=[listening])
         except KeyboardInterrupt:  # the way to end it
             return

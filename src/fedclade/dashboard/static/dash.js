@@ -112,12 +112,10 @@ document.addEventListener("htmx:sseBeforeMessage", event => {
     }
   }
 });
-document.addEventListener("htmx:afterSettle", drawAll);
-
 function again() {
   const live = document.getElementById("live");
-  if (live.dataset.again === "/") location.reload();
-  else htmx.ajax("GET", live.dataset.again, {target: "#live", swap: "outerHTML"});
+  const part = live.dataset.part || "#live";
+  htmx.ajax("GET", live.dataset.again, {target: part, select: part, swap: "outerHTML"});
 }
 
 // A browser opens six connections to one machine at most: a page that nobody sees gives its own back.
@@ -148,11 +146,13 @@ function tick() {
   button.textContent = ticked > Number(button.dataset.most) ? `At most ${button.dataset.most}` : "Compare ticked";
 }
 
-if (document.getElementById("list")) {
-  document.getElementById("filter").addEventListener("input", filter);
-  document.getElementById("list").addEventListener("change", tick);
-  document.addEventListener("htmx:oobAfterSwap", () => { filter(); tick(); });
-  tick();
-  filter();
+function look() {
+  drawAll();
+  if (document.getElementById("list")) { filter(); tick(); }
 }
-drawAll();
+
+document.addEventListener("input", look);
+document.addEventListener("change", look);
+document.addEventListener("htmx:oobAfterSwap", look);
+document.addEventListener("htmx:afterSettle", look);
+look();
