@@ -40,6 +40,7 @@ class Settings(TypedDict, total=False):
     blind: bool
     selection: str
     check_in: int
+    network: str
     workers: int
     path: str
 

@@ -66,6 +66,9 @@ class Pulling:
     def weights(self, encoder: str) -> Row:
         raise NotImplementedError
 
+    def attention(self, network: str, kind: str) -> Row:
+        raise NotImplementedError
+
     def sketch(self, clients: Sequence[ClientId], how: Sketching, now: Round) -> Sketches:
         raise NotImplementedError
 

@@ -89,7 +89,7 @@ def test_without_clear_groups_what_was_known_holds() -> None:
 
     def drifted(standing: Standing, rows: np.ndarray, number: int) -> Standing:
         updates = Updates(clients, rows.astype(np.float32), np.full(8, 5), np.zeros(8))
-        return standing.heard("groups", starts, updates, replace(NOW, number=number))
+        return standing.heard(None, starts, updates, replace(NOW, number=number))
 
     known = drifted(Standing().with_clients(clients), two, 1)
     assert [known.group[client] for client in clients] == [0, 0, 0, 0, 1, 1, 1, 1]
@@ -171,6 +171,34 @@ def test_a_selection_stands_beside_the_settings_of_a_method() -> None:
         ({"name": "fedavg", "check_in": 9}, "no check-in"),
         ({"name": "fedavg", "selection": "balanced", "check_in": 9}, "no check-in"),
         ({"name": "fedavg", "selection": "best"}, "selection"),
+        ({"name": "fedavg", "selection": "pca", "network": "x.safetensors"}, "for nothing"),
     ):
         with pytest.raises(InputError, match=named):
             experiment_from({"data": data, "method": method})
+
+
+@pytest.mark.parametrize("beside", [True, False])
+def test_attention_needs_a_network_that_fits(halves: Federation, tmp_path: Path, beside: bool) -> None:
+    """Said before there is a folder; of the shipped kind nothing need be said."""
+
+    def trained(score: str, network: str) -> fc.Run:
+        if beside:
+            few = Settings(rounds=2, participation=0.25, selection=score, network=network)
+            return fc.train(halves, fc.FedAvg(), net="logistic", out=tmp_path / "run", **few)
+        method = fc.ABC(score=score, network=network)  # type: ignore[arg-type]  # one of them
+        return fc.train(halves, method, net="logistic", out=tmp_path / "run", rounds=2, participation=0.25)
+
+    with pytest.raises(InputError, match="a network is needed"):
+        trained("attention", "")
+    with pytest.raises(InputError, match="attention network is not usable"):
+        trained("attention", str(tmp_path / "none.safetensors"))
+    with pytest.raises(InputError, match="for nothing"):
+        trained("pca", "attention+")
+    assert not (tmp_path / "run").exists()
+    events = rounds_of(trained("attention+", "").path)
+    scores = events[0]["facts"]["scores"]
+    assert np.mean(list(scores.values())) == pytest.approx(1)
+    truth = halves.truth
+    assert truth is not None
+    sides = {client: score > 1 for client, score in scores.items()}
+    assert len({(truth.labels[client], side) for client, side in sides.items()}) == 2

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from fedclade import __version__
-from fedclade.cli import bench, dashboard, data, deploy, encoders, export, info, run, runs
+from fedclade.cli import attention, bench, dashboard, data, deploy, encoders, export, info, run, runs
 
 INTERRUPTED = 130  # an exit code
 
@@ -55,6 +55,7 @@ app.add_typer(data.app, name="data")
 app.add_typer(data.worlds_app, name="worlds")
 app.command("models")(info.models)
 app.add_typer(encoders.app, name="encoders")
+app.add_typer(attention.app, name="attention")
 app.add_typer(deploy.app, name="deploy")
 app.command("bench")(bench.bench)
 app.command("doctor")(info.doctor)

@@ -253,6 +253,10 @@ class Fleet(Protocol):
         """All weights of this encoder as the server has them; none if every client has it. Nothing is sent for this."""
         ...
 
+    def attention(self, network: str, kind: str) -> Row:
+        """The weights of this attention network, of this kind, as the server has them. Nothing is sent for this."""
+        ...
+
     def scatter(self, clients: Sequence[ClientId], encoder: str, now: Round) -> Scatter:
         """The sums of all clients' encoded examples and of their outer products."""
         ...

@@ -26,6 +26,7 @@ from fedclade.fleet.workers import Workers
 from fedclade.local import Asked, Client, is_built, path_for, state_of_kernel
 from fedclade.local import one_thread as one_thread  # for runs beside each other too
 from fedclade.nets import Net
+from fedclade.nets.attention_shelf import attending
 from fedclade.nets.shelf import opened
 from fedclade.nouns import Assignment, ClientId, InputError, Round, Row, Rows
 
@@ -136,6 +137,9 @@ class SimulatedFleet:
 
     def weights(self, encoder: str) -> Row:
         return self._post.opened(encoder).weights
+
+    def attention(self, network: str, kind: str) -> Row:
+        return attending(network, kind).weights
 
     def scatter(self, clients: Sequence[ClientId], encoder: str, now: Round) -> Scatter:
         return server.scatter(self._post, clients, encoder, now)

@@ -18,7 +18,7 @@ from fedclade.fleet.protocol import Fleet
 from fedclade.methods.fedavg import FedAvg, OneModel
 from fedclade.methods.mixing import weighted_mean
 from fedclade.methods.protocol import Fact, Facts, First
-from fedclade.methods.selection import CheckIn, Score, Standing, participants
+from fedclade.methods.selection import CheckIn, Score, Standing, attends, look, participants, sees
 from fedclade.nouns import Assignment, ClientId, Round, settings
 
 
@@ -38,8 +38,18 @@ class ABC:
     """What a check-in asks drifts for."""
     check_in: CheckIn = 50
     """Rounds between check-ins, in which everybody is asked; the first round is one."""
+    network: str = ""
+    """By attention: the file of a network, see `fedclade attention train`; empty: the shipped one, if there is one."""
     chooses: ClassVar[bool] = True
     """Nobody else chooses for it."""
+
+    def attends(self) -> tuple[str, str]:
+        """The kind and the name of its network."""
+        return attends(self.score, self.network)
+
+    def sees(self) -> str:
+        """What must not be hidden from the server."""
+        return sees(self.score)
 
     def start(self, fleet: Fleet, first: First, now: Round) -> Attended:
         return Attended(FedAvg().start(fleet, first, now), Standing().with_clients(fleet.clients()))
@@ -57,7 +67,7 @@ class ABC:
     def checked_in(self, state: Attended, everybody: Assignment, fleet: Fleet, now: Round) -> tuple[Attended, Facts]:
         """Scores from everybody's drifts; then the mean of the models of those who are chosen by them."""
         updates = fleet.train(everybody, now)
-        standing = state.standing.heard(self.score, everybody, updates, now)
+        standing = state.standing.heard(look(self.score, self.network, fleet), everybody, updates, now)
         chosen = self.chosen(standing, everybody.only(updates.clients), now.wanted(len(everybody.home)), now)
         there = np.isin(updates.clients, chosen)
         facts: dict[str, Fact] = {"asked": len(everybody.home), "heard": len(updates.clients), "loss": updates.loss}

@@ -5,22 +5,26 @@ the drifts tell is then used for many rounds. Selection is a part of its own: AB
 that samples has it by `selection = ...`, and then it goes on inside the groups of clients that share a model.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Annotated, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from fedclade.fleet.protocol import Fleet, Updates
 from fedclade.methods.policy import allotted, by_groups, by_scores, grouped, least
 from fedclade.methods.protocol import Fact
-from fedclade.nouns import Assignment, ClientId, Groups, Round, settings
+from fedclade.nouns import Assignment, ClientId, Groups, InputError, Round, Rows, settings
+from fedclade.relate import attention, cosine_attention
 from fedclade.relate.drifts import cosine_scores, drift_groups, principal_scores
 
-Score = Literal["groups", "pca", "cosine"]
-"""What drifts are asked for: groups of like directions, the first principal component, the cosine to the mean."""
-By = Literal["random", "balanced", "groups", "pca", "cosine"]
+Score = Literal["groups", "pca", "cosine", "attention", "attention+"]
+"""What drifts are asked for: groups of like directions, the first principal component, the cosine to the mean, or what
+a network attends to, the paper's or ours."""
+By = Literal["random", "balanced", "groups", "pca", "cosine", "attention", "attention+"]
 CheckIn = Annotated[int, Field(ge=1, le=10**9)]
 UNKNOWN = -1  # the group of those who were not heard at a check-in
 SHOWN = 1000  # clients whose scores are told
@@ -34,6 +38,29 @@ class Selection:
     """By chance; the least used (`balanced`); or by what drifts tell: see `Score`."""
     check_in: CheckIn = 50
     """Rounds between check-ins, in which everybody is asked; the first round is one."""
+    network: str = ""
+    """By attention: the file of a network, see `fedclade attention train`; empty: the shipped one, if there is one."""
+
+    def attends(self) -> tuple[str, str]:
+        return attends(self.selection, self.network)
+
+    def sees(self) -> str:
+        return sees(self.selection)
+
+
+def attends(score: str, network: str) -> tuple[str, str]:
+    """The kind and the name of the network that is needed, both empty if none is; an error if one is for nothing."""
+    if score.startswith("attention"):
+        return score, network or (score if score == "attention+" else "")
+    if network:
+        need = '"attention" or "attention+"'
+        raise InputError("the network is for nothing", where="method.network", got=f'by "{score}"', need=need)
+    return "", ""
+
+
+def sees(score: str) -> str:
+    """What must not be hidden from the server: see `local.blind`. All but the paper's network look at angles only."""
+    return "each number of an update by its place, for its network" if score == "attention" else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +87,7 @@ class Standing:
         fewest = min((self.used[client] for client in clients if client in self.used), default=0)
         return replace(self, used={**self.used, **dict.fromkeys(new, fewest)}) if new else self
 
-    def heard(self, score: Score, starts: Assignment, updates: Updates, now: Round) -> "Standing":
+    def heard(self, look: "Look", starts: Assignment, updates: Updates, now: Round) -> "Standing":
         """The same after a check-in: drifts are compared among clients that were sent the same model.
 
         Where no groups stand apart, those that were found before still hold: a trained model drifts by chance.
@@ -72,15 +99,14 @@ class Standing:
         group: dict[ClientId, int] = {}
         for own in grouped({client: starts.home[client] for client in updates.clients}):
             drifts = updates.rows[[place[client] for client in own]] - starts.row_of(own[0])
-            if score == "groups":
-                found = drift_groups(own, drifts)
-                if len(found) == 1 and all(client in self.group for client in own):  # late drifts may tell nothing
-                    found = Groups.from_labels({client: self.group[client] for client in own})
-                first = max(group.values(), default=UNKNOWN) + 1
-                group |= {client: first + number for client, number in found.labels.items()}
-            else:
-                each = principal_scores(drifts) if score == "pca" else cosine_scores(drifts)
-                scores |= dict(zip(own, each.tolist(), strict=True))
+            if look is not None:
+                scores |= dict(zip(own, look(drifts).tolist(), strict=True))
+                continue
+            found = drift_groups(own, drifts)
+            if len(found) == 1 and all(client in self.group for client in own):  # late drifts may tell nothing
+                found = Groups.from_labels({client: self.group[client] for client in own})
+            first = max(group.values(), default=UNKNOWN) + 1
+            group |= {client: first + number for client, number in found.labels.items()}
         return replace(self, scores=scores, group=group, checked=now.number)
 
     def told(self) -> dict[str, Fact]:
@@ -90,6 +116,25 @@ class Standing:
             facts["used"] = dict(self.used)
             facts["scores" if self.scores else "drift_groups"] = dict(self.scores or self.group)
         return facts
+
+
+Look = Callable[[Rows], NDArray[np.float64]] | None
+"""From drifts to scores; None: to groups."""
+
+
+def look(score: Score, network: str, fleet: Fleet) -> Look:
+    """How drifts are looked at."""
+    match score:
+        case "groups":
+            return None
+        case "pca":
+            return principal_scores
+        case "cosine":
+            return cosine_scores
+        case "attention":
+            return partial(attention.scores, fleet.attention(network, score))
+        case "attention+":
+            return partial(cosine_attention.scores, float(fleet.attention(network or score, score)[0]))
 
 
 def participants(
@@ -119,7 +164,8 @@ def selected(
     standing = standing.with_clients(models.clients)
     facts: dict[str, Fact] = {}
     if how.selection != "random" and how.selection != "balanced" and standing.due(how.check_in, now):
-        standing = standing.heard(how.selection, models, fleet.train(models, now), now)
+        seen = look(how.selection, how.network, fleet)
+        standing = standing.heard(seen, models, fleet.train(models, now), now)
         facts = standing.told()
     chance = now.generator("selection")
     chosen = participants(how.selection, standing, models.home, now.wanted(len(models.home)), chance)

@@ -4,6 +4,8 @@ The paper says: "a CNN with a fully convolutional backbone with ReLU non-lineari
 stack of linear layers". The sizes are ours.
 """
 
+from typing import Literal
+
 from torch import nn
 
 from fedclade.nets.images import image_shape
@@ -14,11 +16,15 @@ from fedclade.nouns import settings
 class AbcCNN:
     """Three 3 x 3 convolutions with stride 2 and two linear layers (ABC): 12,122 parameters for 28 x 28."""
 
+    start: Literal["torch", "he"] = "torch"
+    """First weights: torch's own, with which pixels from 0 to 1 and steps of 0.01 stand still for hundreds of rounds,
+    or He's (2015), with which they learn at once."""
+
     def build(self, inputs: tuple[int, ...], classes: int) -> nn.Module:
         """Images of any size."""
         channels, height, width = image_shape("abc_cnn", inputs, 1)
         rows, columns = (-(-side // 8) for side in (height, width))  # each convolution halves, rounded up
-        return nn.Sequential(
+        module = nn.Sequential(
             nn.Conv2d(channels, 8, 3, stride=2, padding=1),
             nn.ReLU(),
             nn.Conv2d(8, 16, 3, stride=2, padding=1),
@@ -30,3 +36,8 @@ class AbcCNN:
             nn.ReLU(),
             nn.Linear(32, classes),
         )
+        for layer in module:
+            if self.start == "he" and isinstance(layer, nn.Conv2d | nn.Linear):
+                nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+                nn.init.zeros_(layer.bias)  # type: ignore[arg-type]  # these have one
+        return module

@@ -239,6 +239,7 @@ def check_selection(selection: Selection, given: Iterable[str], chooses: bool) -
         raise InputError(
             "this method chooses itself", where="method.selection", got=f'"{selection.selection}"', need="method.score"
         )
+    selection.attends()
     if "check_in" in given and selection.selection in ("random", "balanced"):
         raise InputError(
             "there is no check-in",
@@ -252,7 +253,7 @@ def chosen_by(selection: Selection) -> Table:
     """A selection as keys of a method's table: only what is in use."""
     if selection.selection == "random":
         return {}
-    return rest(plain(selection), *(("check_in",) if selection.selection == "balanced" else ()))
+    return rest(plain(selection), *(("check_in", "network") if selection.selection == "balanced" else ()))
 
 
 def section(tables: Mapping[str, object], name: str) -> Table:

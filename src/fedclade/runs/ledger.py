@@ -118,6 +118,9 @@ class Counted:
     def weights(self, encoder: str) -> Row:
         return self._fleet.weights(encoder)
 
+    def attention(self, network: str, kind: str) -> Row:
+        return self._fleet.attention(network, kind)
+
     def sketch(self, clients: Sequence[ClientId], how: Sketching, now: Round) -> Sketches:
         with self._ledger.away():
             sketches = self._fleet.sketch(clients, how, now)

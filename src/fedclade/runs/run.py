@@ -11,10 +11,12 @@ from fedclade.data import Federation
 from fedclade.data.recipe import SITES
 from fedclade.methods import Careful, name_of
 from fedclade.nets import Module, Net, net_for
+from fedclade.nets.attention_shelf import attending
 from fedclade.nets.blind import Blind, secret
 from fedclade.nets.ensemble import Ensemble
 from fedclade.nets.shelf import opened
 from fedclade.nouns import ClientId, Damaged, Encoding, FedcladeError, Groups, InputError, Row, Rows, Stopped
+from fedclade.relate.attention import inputs_of
 from fedclade.runs.environment import environment
 from fedclade.runs.experiment import PYTHON, Experiment, read_experiment, rest
 from fedclade.runs.folder import Checkpoint, RunFolder, new_name
@@ -47,8 +49,17 @@ class Encodes(Protocol):
 
 
 @runtime_checkable
+class Attends(Protocol):
+    """A method, or a selection, that may need an attention network."""
+
+    def attends(self) -> tuple[str, str]:
+        """Its kind and its name; both empty: none."""
+        ...
+
+
+@runtime_checkable
 class Sighted(Protocol):
-    """A method that may have to see models as they are, and then cannot be blind."""
+    """A method, or a selection, that may have to see models as they are, and then cannot be blind."""
 
     def sees(self) -> str:
         """What of them; empty: nothing."""
@@ -128,6 +139,7 @@ def start(
     if isinstance(experiment.method, Encodes):
         experiment.method.check_encoder(lambda name: opened(name, place.shape))
     check_blind(experiment)
+    check_network(experiment, net)
     state_class(experiment.method)
     if isinstance(experiment.method, Careful):
         experiment.method.check_settings(net.layers, experiment.local)
@@ -247,14 +259,33 @@ def played(
 
 def check_blind(experiment: Experiment) -> None:
     """An error if the server cannot do in a blind run what the method asks of it."""
-    method = experiment.method
-    if experiment.local.blind and isinstance(method, Sighted) and (seen := method.sees()):
-        raise InputError(
-            "this method cannot be blind",
-            where="local.blind",
-            got=f"{name_of(method)}: it must see {seen}",
-            need="a method, or settings of it, for which the order of a model's numbers means nothing",
-        )
+    for part in (experiment.method, experiment.selection):
+        if experiment.local.blind and isinstance(part, Sighted) and (seen := part.sees()):
+            raise InputError(
+                "this method cannot be blind",
+                where="local.blind",
+                got=f"{experiment.method_name}: it must see {seen}",
+                need="a method, or settings of it, for which the order of a model's numbers means nothing",
+            )
+
+
+def check_network(experiment: Experiment, net: Net) -> None:
+    """An error if an attention network is needed that is not there, or that reads more numbers than a model has."""
+    for part in (experiment.method, experiment.selection):
+        kind, name = part.attends() if isinstance(part, Attends) else ("", "")
+        if kind and not name:
+            raise InputError(
+                "a network is needed", where="method.network", need="its file", do="fedclade attention train SOURCE"
+            )
+        weights = attending(name, kind).weights if kind else np.zeros(0, np.float32)
+        if kind == "attention" and inputs_of(weights) > net.size:
+            raise InputError(
+                "the network does not fit the net",
+                where="method.network",
+                got=f"one that reads {inputs_of(weights)} numbers",
+                need=f"at most {net.size}, as a model has",
+                do="fedclade attention train, with this net",
+            )
 
 
 def first_of(net: Net, experiment: Experiment, number: int) -> Row:

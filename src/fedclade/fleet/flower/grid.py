@@ -30,6 +30,7 @@ from fedclade.fleet.protocol import (
 )
 from fedclade.fleet.site import Task, Trip
 from fedclade.nets import Net
+from fedclade.nets.attention_shelf import attending
 from fedclade.nets.shelf import opened
 from fedclade.nouns import Assignment, ClientId, FedcladeError, Round, Row, Rows, Stopped, checked_ids
 
@@ -154,6 +155,9 @@ class FlowerFleet:
 
     def weights(self, encoder: str) -> Row:
         return self._post.opened(encoder).weights
+
+    def attention(self, network: str, kind: str) -> Row:
+        return attending(network, kind).weights
 
     def scatter(self, clients: Sequence[ClientId], encoder: str, now: Round) -> Scatter:
         return server.scatter(self._post, clients, encoder, now)
