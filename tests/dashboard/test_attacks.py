@@ -58,7 +58,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     clients.round(3, 0.5, {client: number % 3 for number, client in enumerate(SCRIPTS)})
     clients.finish(0.5)
     leading_away = finished(runs / "links")
-    for name in ("experiment.toml", "events.jsonl", "result.json", "environment.json"):
+    for name in ("experiment.toml", "events.jsonl", "result.json", "clients.parquet"):
         (leading_away / name).unlink()
         (leading_away / name).symlink_to(above / "secret" / "canary")
     (runs / "link").symlink_to(above / "secret")
@@ -206,8 +206,9 @@ def test_links_in_a_run_lead_nowhere(page: Served) -> None:
     assert key("link") not in page.ask("/").text
     for part in ("", "/live", "/clients"):
         answer = page.ask(f"/run/{key('links')}{part}")
-        assert answer.status in (200, 404)
+        assert answer.status == 200
         assert CANARY not in answer.text
+    assert "experiment.toml is missing" in page.ask(f"/run/{key('links')}").text
 
 
 # -- who asks ---------------------------------------------------------------------------------------------------------
