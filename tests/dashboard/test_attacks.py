@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -355,10 +356,12 @@ def test_broken_requests_do_not_harm(page: Served) -> None:
         b"\x16\x03\x01",
         b"GET / HTTP/1.1\r\nA: \xff\r\n\r\n",
     ):
-        with socket.create_connection(("127.0.0.1", page.port), ENOUGH) as line:
+        answer = b""
+        with socket.create_connection(("127.0.0.1", page.port), ENOUGH) as line, suppress(OSError):  # it may hang up
             line.sendall(raw)
             line.shutdown(socket.SHUT_WR)
-            assert line.recv(100)[9:12] in (b"", b"400", b"414", b"421", b"431")
+            answer = line.recv(100)
+        assert answer[9:12] in (b"", b"400", b"414", b"421", b"431"), answer
     assert page.ask("/").status == 200
 
 
