@@ -3,7 +3,7 @@
 In a check-in every client trains the common model and sends it; from the drifts each client gets a score. Then, round
 by round, the participants are chosen so that their scores are as different as can be and their mean is that of all
 (Algorithm 1); the new model is the mean of theirs, and everybody has it, which the listing forgets to say. A check-in
-is also a round: the models of those who are chosen are there already.
+is also a round: its model is the mean of all that were sent, where the listing throws away those that it did not pick.
 
 The paper's score is the attention of a trained network. What works better, and is the default: groups of drifts that
 point the same way. See docs/explanation.md for how well each does.
@@ -59,27 +59,23 @@ class ABC:
         standing = state.standing.with_clients(everybody.clients)
         if standing.due(self.check_in, now):
             return self.checked_in(replace(state, standing=standing), everybody, fleet, now)
-        chosen = self.chosen(standing, everybody, now.wanted(len(everybody.home)), now)
+        wanted, chance = now.wanted(len(everybody.home)), now.generator("selection")
+        chosen = participants(self.score, standing, everybody.home, wanted, chance)
         means = fleet.train_mean(everybody.only(chosen), now)
         facts: Facts = {"asked": len(chosen), "heard": len(means.heard), "loss": means.loss, "chosen": list(chosen)}
         return Attended(replace(state.common, model=means.rows[0]), standing.after(chosen)), facts
 
     def checked_in(self, state: Attended, everybody: Assignment, fleet: Fleet, now: Round) -> tuple[Attended, Facts]:
-        """Scores from everybody's drifts; then the mean of the models of those who are chosen by them."""
+        """Scores from everybody's drifts, and the mean of everybody's models."""
         updates = fleet.train(everybody, now)
-        standing = state.standing.heard(look(self.score, self.network, fleet), everybody, updates, now)
-        chosen = self.chosen(standing, everybody.only(updates.clients), now.wanted(len(everybody.home)), now)
-        there = np.isin(updates.clients, chosen)
         facts: dict[str, Fact] = {"asked": len(everybody.home), "heard": len(updates.clients), "loss": updates.loss}
-        facts |= {"chosen": list(chosen), **standing.told()}
-        if not there.any():
-            return replace(state, standing=standing), facts
-        model = weighted_mean(updates.rows[there], updates.examples[there].tolist()).astype(np.float32)
-        return Attended(replace(state.common, model=model), standing.after(chosen)), facts
-
-    def chosen(self, standing: Standing, among: Assignment, count: int, now: Round) -> tuple[ClientId, ...]:
-        """This round's participants."""
-        return participants(self.score, standing, among.home, count, now.generator("selection"))
+        if not updates.clients:
+            return state, facts
+        standing = state.standing.heard(look(self.score, self.network, fleet), everybody, updates, now)
+        standing = standing.after(updates.clients)
+        model = weighted_mean(updates.rows, updates.examples.tolist()).astype(np.float32)
+        facts |= {"chosen": list(updates.clients), **standing.told()}
+        return Attended(replace(state.common, model=model), standing), facts
 
     def assignment(self, state: Attended) -> Assignment:
         return FedAvg().assignment(state.common)
