@@ -44,6 +44,8 @@ class Progress:
     round: int
     rounds: int
     accuracy: float | None
+    clients: int = 0
+    """Who could be asked in this round."""
 
 
 Watch = Callable[[Progress], None]
@@ -195,7 +197,10 @@ def play(
         save(folder, number, state, None if by_chance else standing, clock)
         watch(
             Progress(
-                number, plan.rounds, float(scores.accuracy.mean()) if scores is not None and scores.clients else None
+                number,
+                plan.rounds,
+                float(scores.accuracy.mean()) if scores is not None and scores.clients else None,
+                len(present),
             )
         )
     if scores is None:  # killed between the last checkpoint and the verdict

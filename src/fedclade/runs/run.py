@@ -158,6 +158,7 @@ def start(
         "seed": experiment.run.seed,
         "data_sha256": place.fingerprint,
         "parameters": net.size,
+        "tensors": [] if experiment.local.blind else [str(piece) for piece in net.pieces],
         "path": place.path(net),
     }
     with RunFolder.create(path, experiment.toml(), known) as folder:
