@@ -64,6 +64,7 @@ def test_a_check_in_is_a_round_of_everybody(halves: Federation) -> None:
     np.testing.assert_allclose(after.common.model, wanted, atol=1e-6)
     assert after.standing.used == dict.fromkeys(halves.clients, 1)
     assert after.standing.group == facts["drift_groups"]
+    assert after.standing.scores == facts["scores"]
 
 
 def test_check_ins_are_billed(halves: Federation, tmp_path: Path) -> None:

@@ -100,8 +100,9 @@ class Standing:
         group: dict[ClientId, int] = {}
         for own in grouped({client: starts.home[client] for client in updates.clients}):
             drifts = updates.rows[[place[client] for client in own]] - starts.row_of(own[0])
+            seen = (look or principal_scores)(drifts)  # beside groups only to be looked at
+            scores |= dict(zip(own, seen.tolist(), strict=True))
             if look is not None:
-                scores |= dict(zip(own, look(drifts).tolist(), strict=True))
                 continue
             known = all(client in self.group for client in own)
             found = drift_groups(own, drifts, sure=known)
@@ -115,8 +116,9 @@ class Standing:
         """What a check-in found, as facts."""
         facts: dict[str, Fact] = {"check_in": True}
         if len(self.used) <= SHOWN:
-            facts["used"] = dict(self.used)
-            facts["scores" if self.scores else "drift_groups"] = dict(self.scores or self.group)
+            facts |= {"used": dict(self.used), "scores": dict(self.scores)}
+            if self.group:
+                facts["drift_groups"] = dict(self.group)
         return facts
 
 
