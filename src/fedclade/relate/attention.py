@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from fedclade.nouns import InputError, Row, Rows, generator
+from fedclade.relate.drifts import DIGITS
 
 HIDDEN, HEADS = (512, 128, 32), 4  # as in `fedclade.nets.attention`, which is not below this room
 WIDTH = HIDDEN[-1] // HEADS  # numbers of a query or a key (d_k)
@@ -25,7 +26,6 @@ LONGEST = 20_000  # numbers of a drift that the first layer reads as they are; l
 PROJECTED = 1024  # numbers that they become, unless the network says otherwise
 PLACES = 4  # where each number of a drift goes, in a projection
 BLOCK = 2**16  # numbers of a drift that are projected at once
-DIGITS = 9  # of a score: clients with equal drifts have equal ones, however a product of matrices is summed
 
 Floats = NDArray[np.float64]
 

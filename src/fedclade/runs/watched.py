@@ -17,7 +17,7 @@ from fedclade.data.examples import Source
 from fedclade.data.federation import ClientData
 from fedclade.fleet.simulated import SimulatedFleet
 from fedclade.nets import Net
-from fedclade.nouns import Assignment, ClientId, InputError, LocalTraining, Round, Row, Rows, generator
+from fedclade.nouns import Assignment, ClientId, InputError, LocalTraining, Round, Row, Rows, Stopped, generator
 from fedclade.relate.attention import rms_length, taken
 
 SERVER: ClientId = "server"  # the one client of a fleet of its own
@@ -55,6 +55,13 @@ def watch_run(
             now = Round(number, seed, local=local)
             updates = fleet.train(Assignment.of_one(model, fleet.clients()), now)
             own = server.train(Assignment.of_one(model, server.clients()), now)
+            if len(updates.clients) < len(federation) or not own.clients:
+                raise Stopped(
+                    "not everybody could be heard",
+                    where=f"round {number} of the watched run",
+                    got=f"{len(updates.clients)} of {len(federation)} clients",
+                    need="all of them (if models diverge: a smaller step)",
+                )
             keep(number, updates.rows - model, own.rows[0] - model)
             model = np.average(updates.rows, axis=0, weights=updates.examples.astype(np.float64)).astype(np.float32)
 
@@ -80,15 +87,22 @@ def reference_of(source: Source, federation: Federation, count: int, seed: int) 
     held = [part.index for each in federation.data.values() for part in (each.train, each.test) if part.pool is pool]
     free = np.setdiff1d(np.arange(len(pool.labels)), np.concatenate(held) if held else np.zeros(0, np.int64))
     each = count // source.classes
+    if not each or count % source.classes:
+        raise InputError(
+            "the server's examples cannot be shared out",
+            where="attention.reference",
+            got=str(count),
+            need=f"as many of each class: a multiple of {source.classes}",
+        )
     chosen = []
     for label in range(source.classes):
         there = free[pool.labels[free] == label]
-        if not 0 < each <= len(there):
+        if each > len(there):
             raise InputError(
                 "too few examples for the server",
                 where="the reference data",
                 got=f"{len(there)} of class {label} that no client has",
-                need=f"{max(each, 1)} of each class",
+                need=f"{each} of each class",
                 do="ask for fewer, or for smaller clients",
             )
         chosen.append(generator(seed, "reference", label).permutation(there)[:each])
