@@ -59,7 +59,7 @@ def trained(source: Source, how: AttentionTraining, watch: Watch = lambda _: Non
     federation = Dominant(clients=how.clients, mix=how.mix, examples=how.examples).spread(source, how.seed)
     settings = {"start": how.start} if how.net == "abc_cnn" else {}
     net = net_for(how.net, federation.shape, federation.classes, settings)
-    reference = reference_of(source, federation, how.reference, how.seed)
+    reference = reference_of(source, federation, how.reference, how.seed) if how.kind == "attention" else None
     local = LocalTraining(steps=how.steps, batch=how.batch, lr=how.lr, momentum=how.momentum)
     run = partial(watch_run, federation, reference, net, local=local, rounds=how.rounds, seed=how.seed)
     told: dict[str, object] = {"source": source.name, "world": "dominant", **plain(how)}

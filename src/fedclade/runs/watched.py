@@ -6,6 +6,7 @@ be tested on: the paper takes them from the test set that it stops by.
 """
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -45,24 +46,38 @@ class Watched:
 
 
 def watch_run(
-    federation: Federation, reference: Part, net: Net, *, local: LocalTraining, rounds: int, seed: int, keep: Keep
+    federation: Federation,
+    reference: Part | None,
+    net: Net,
+    *,
+    local: LocalTraining,
+    rounds: int,
+    seed: int,
+    keep: Keep,
 ) -> None:
-    """FedAvg with everybody in every round, and the server beside it; each round's drifts are handed over."""
-    served = Federation("reference", {SERVER: ClientData(reference, reference)}, federation.classes)
+    """FedAvg with everybody in every round, and the server beside it; each round's drifts are handed over.
+
+    A server without examples of its own does not drift.
+    """
+    server = None
     model = net.first(seed)
-    with SimulatedFleet(federation, net, workers=0) as fleet, SimulatedFleet(served, net, workers=0) as server:
+    with ExitStack() as stack:
+        fleet = stack.enter_context(SimulatedFleet(federation, net, workers=0))
+        if reference is not None:
+            served = Federation("reference", {SERVER: ClientData(reference, reference)}, federation.classes)
+            server = stack.enter_context(SimulatedFleet(served, net, workers=0))
         for number in range(1, rounds + 1):
             now = Round(number, seed, local=local)
             updates = fleet.train(Assignment.of_one(model, fleet.clients()), now)
-            own = server.train(Assignment.of_one(model, server.clients()), now)
-            if len(updates.clients) < len(federation) or not own.clients:
+            own = None if server is None else server.train(Assignment.of_one(model, (SERVER,)), now)
+            if len(updates.clients) < len(federation) or (own is not None and not own.clients):
                 raise Stopped(
                     "not everybody could be heard",
                     where=f"round {number} of the watched run",
                     got=f"{len(updates.clients)} of {len(federation)} clients",
                     need="all of them (if models diverge: a smaller step)",
                 )
-            keep(number, updates.rows - model, own.rows[0] - model)
+            keep(number, updates.rows - model, np.zeros_like(model) if own is None else own.rows[0] - model)
             model = np.average(updates.rows, axis=0, weights=updates.examples.astype(np.float64)).astype(np.float32)
 
 
