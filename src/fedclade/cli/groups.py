@@ -55,11 +55,14 @@ def groups(
         return
     silhouette, ratio, stability = figures_of(answer)
     print(f"How sure: silhouette {silhouette}, height ratio {ratio}, stability {stability}")
-    if answer.clear:
+    known = profiles(answer)
+    if len(known) > 1:
         rows = []
-        for each in profiles(answer):
+        for each in known:
             more = ", ..." if len(each.clients) > SHOWN else ""
             named = ", ".join(each.clients[:SHOWN]) + more
             rows.append((each.name, str(len(each.clients)), "; ".join(each.telling) or "-", named))
         table(("group", "clients", "unlike the others", "who"), rows, left=4)
+    if answer.encoded.left_out:
+        print(f"Left out, the same in every row: {', '.join(answer.encoded.left_out)}")
     print(f"Written: {machine}, {page}")

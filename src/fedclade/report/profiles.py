@@ -30,18 +30,23 @@ class Profile:
 
 
 def profiles(answer: Answer) -> list[Profile]:
-    """A profile of each group; of everybody together if there are no groups."""
-    members = answer.found.partition.members if answer.clear else (answer.found.partition.clients,)
-    names = group_names(members)
+    """A profile of each group, and of each client that is like nobody; of everybody else together if there are none."""
+    members = answer.found.partition.members
+    if not answer.clear:
+        members = tuple(sorted(members, key=len, reverse=True))  # those who are like nobody come last
+    names = group_names(members, answer.clear)
     made = [profile(answer, name, group) for name, group in zip(names, members, strict=True)]
     return [with_words(answer, each, made) for each in made]
 
 
-def group_names(members: tuple[tuple[ClientId, ...], ...]) -> list[str]:
-    """Groups by their numbers; a client that is like nobody by its name."""
+def group_names(members: tuple[tuple[ClientId, ...], ...], clear: bool) -> list[str]:
+    """Groups by their numbers, or everybody (else) if there are none; a client that is like nobody by its name."""
     if len(members) == 1:
         return ["everybody"]
-    return [f"group {number}" if len(group) > 1 else f"{group[0]} alone" for number, group in enumerate(members)]
+    return [
+        f"{group[0]} alone" if len(group) == 1 else f"group {number}" if clear else "everybody else"
+        for number, group in enumerate(members)
+    ]
 
 
 def profile(answer: Answer, name: str, clients: tuple[ClientId, ...]) -> Profile:
