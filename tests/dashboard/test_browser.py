@@ -124,10 +124,13 @@ def test_a_live_run(watched: Watched, tmp_path: Path) -> None:
     with serving(tmp_path / "runs") as served:
         open_list(watched, served)
         assert page.locator("#rows tr").count() == 0
+        assert page.is_visible("#empty")
         page.evaluate("window.sameDocument = true")
         words = [sys.executable, "-m", "fedclade", "run", "experiment.toml", "--out", "runs/live"]
         with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.DEVNULL) as training:
             page.wait_for_selector("#rows tr")
+            page.wait_for_selector("#empty", state="hidden")
+            assert page.inner_text("#count").startswith("1 in ")
             assert page.evaluate("window.sameDocument") is True
             page.click("#rows td.name a")
             wait_for_points(page, 1)
@@ -144,9 +147,7 @@ def test_a_live_run(watched: Watched, tmp_path: Path) -> None:
         told = page.inner_text("#happenings")
         assert "2 groups instead of 1" in told
         assert "3 groups instead of 2" in told
-        streams = [url for url in watched.requests if "/events?" in url]
-        assert streams
-        assert all(f"/run/{key_of(b'live')}/events?" in url for url in streams)
+        assert [url for url in watched.requests if f"/run/{key_of(b'live')}/events?" in url]
         page.wait_for_selector("#clients tbody tr:nth-child(12)")
     watched.content()
 
@@ -350,10 +351,10 @@ def test_a_page_that_nobody_sees_gives_its_connection_back(browser: "Browser", t
             Object.defineProperty(document, 'hidden', {value: hidden, configurable: true});
             document.dispatchEvent(new Event('visibilitychange'));
         }"""
-        with first.expect_event("requestfailed", lambda request: request.url.endswith("/events")):
+        with first.expect_event("requestfailed", lambda request: request.url.endswith("/events?page=1")):
             first.evaluate(show, arg=True)
         shutil.copytree(small, tmp_path / "runs" / "run-while-hidden")
-        with first.expect_request(lambda request: request.url.endswith("/events")):
+        with first.expect_request(lambda request: request.url.endswith("/events?page=1")):
             first.evaluate(show, arg=False)
         first.wait_for_selector("#rows tr >> nth=1")
         assert first.is_checked(f"#tick-{key_of(b'run')}")
