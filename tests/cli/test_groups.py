@@ -81,6 +81,17 @@ def test_a_client_unlike_all_others_is_named_everywhere(here: Path, capsys: pyte
     assert "told from chance" not in page
 
 
+def test_names_are_never_obeyed_by_a_terminal(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_table(here / "data.csv", 3.0)
+    text = (here / "data.csv").read_text().replace("heat", "he\x1b[31mat", 1).replace("\n", ",7\n")
+    (here / "data.csv").write_text(text.replace("fault,7", "fault,\x1b[2Jsame", 1))
+    code, out, _ = call("groups data.csv --client site --label fault", capsys)
+    assert code == 0
+    assert "\x1b" not in out
+    assert "he?[31mat +" in out
+    assert "Left out, the same in every row: ?[2Jsame\n" in out
+
+
 def test_a_thousand_clients_that_are_all_the_same(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [f"s{number:04d},{one},{other}" for number in range(1000) for one, other in ((0, 1), (1, 3), (2, 2))]
     (here / "data.csv").write_text("site,a,b\n" + "\n".join(rows) + "\n")
@@ -105,6 +116,7 @@ def test_a_thousand_clients_that_are_all_the_same(here: Path, capsys: pytest.Cap
         ),
         (lambda text: text, "--encoder public", "error: a table needs no encoder, --encoder: got public"),
         (lambda text: text, "--out data.csv", "error: the groups cannot be written, data.csv"),
+        (lambda text: text, "--without fault", "error: the label's column is left out, --without: got 'fault'"),
         (lambda text: text, "--without colour", 'error: there is no column "colour"'),
     ],
 )

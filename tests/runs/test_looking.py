@@ -131,7 +131,7 @@ def test_images_are_seen_through_an_encoder() -> None:
 
 def test_too_little_to_compare_is_said() -> None:
     rows = np.arange(4.0).reshape(2, 2)
-    with pytest.raises(InputError, match="there are too few clients to compare, own: got 2: a, b, need at least 3"):
-        look(of_arrays({"a": rows, "b": rows}))
-    with pytest.raises(InputError, match="clients have too few examples, own: got 3 examples of 3 clients"):
-        look(of_arrays(dict.fromkeys("abc", rows[:1])))
+    with pytest.raises(InputError, match="there are too few clients to compare, own: got 3: a, b, c, need at least 4"):
+        look(of_arrays(dict.fromkeys("abc", rows)))
+    with pytest.raises(InputError, match="clients have too few examples, own: got 4 examples of 4 clients"):
+        look(of_arrays(dict.fromkeys("abcd", rows[:1])))

@@ -81,6 +81,11 @@ def in_table(path: Path, client: str, label: str, without: Sequence[str]) -> Hol
     table = read_table(path, text=client)
     if client == label:
         raise InputError("client and label are one column", where=str(path), got=repr(client), need="two columns")
+    for name, what in ((client, "client"), (label, "label")):
+        if name and name in without:
+            raise InputError(
+                f"the {what}'s column is left out", where="--without", got=repr(name), need="another column"
+            )
     apart = [name for name in dict.fromkeys((client, label, *without)) if name]
     kept = feature_names(table, apart, str(path))
     owners = named(table.column(client), f"{path}, column {client!r}")

@@ -9,6 +9,7 @@ from fedclade.nouns import ClientId
 from fedclade.runs.looking import Answer
 
 TELLING = 3  # statements about a group
+SURE = 3.0  # standard errors that shares must differ by: few examples differ by much by chance
 LEAST_SHARE, LEAST_MEAN = 0.1, 0.25  # a difference below this (of all examples, in deviations) is not worth a word
 
 
@@ -72,6 +73,15 @@ def by_label(rows: NDArray[np.float64], labels: NDArray[np.int64], classes: int)
         return np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], np.nan)
 
 
+def share_errors(mine: Profile, others: list[Profile]) -> NDArray[np.float64]:
+    """(labels,): by how much shares differ by chance if they are the same, as one standard error."""
+    count = sum(each.examples for each in others)
+    both = [mine, *others]
+    pooled = np.average([each.shares for each in both], axis=0, weights=[each.examples for each in both])
+    errors: NDArray[np.float64] = np.sqrt(pooled * (1 - pooled) * (1 / mine.examples + 1 / count))
+    return errors
+
+
 def with_words(answer: Answer, mine: Profile, everybody: list[Profile]) -> Profile:
     """The profile with what sets it apart from all others taken together, the strongest first."""
     others = [each for each in everybody if each is not mine]
@@ -82,7 +92,8 @@ def with_words(answer: Answer, mine: Profile, everybody: list[Profile]) -> Profi
     names, labels = answer.encoded.names, answer.data.class_names
     if labels:
         there = np.average([each.shares for each in others], axis=0, weights=weights)
-        for label in np.flatnonzero(np.abs(mine.shares - there) >= LEAST_SHARE):
+        apart = np.abs(mine.shares - there)
+        for label in np.flatnonzero((apart >= LEAST_SHARE) & (apart > SURE * share_errors(mine, others))):
             share, other = mine.shares[label], there[label]
             said.append(
                 (abs(share - other) / 0.2, f"label {labels[label]}: {100 * share:.0f} % (others {100 * other:.0f} %)")

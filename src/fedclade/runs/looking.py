@@ -23,7 +23,7 @@ from fedclade.relate.figures import figures
 from fedclade.relate.number import given_number, some_of, stability
 
 PUBLIC = "public"  # the encoder that every client has
-FEWEST = 3  # clients: two have nobody to be told apart from
+FEWEST = 4  # clients: of three, no group can stand apart from another
 MOST_LABELS = 1000  # more are a column of names or of measurements
 ROOM = 2**28  # numbers that all clients' moments may take
 BEYOND = 5.0  # deviations: what is further out counts as this far, so one wrong cell is not the whole answer
@@ -202,7 +202,7 @@ def sureness(found: Found, seed: int) -> Sureness:
     ratio = 1.0
     if 2 <= count < len(heights):  # heights begin with the first merge: nothing is below that one
         least = max(float(heights[0]) / MOST_RATIO, np.finfo(float).tiny)  # a group may have no width at all
-        ratio = float(heights[count - 2]) / max(float(heights[count - 1]), least)
+        ratio = max(float(heights[count - 2]) / max(float(heights[count - 1]), least), 1.0)
     return Sureness(
         max(found.gates.values()), GATE, ratio, stability(some, given_number(some, count), chance) if count > 1 else 1.0
     )
