@@ -243,6 +243,7 @@ def test_doctor(capsys: pytest.CaptureFixture[str]) -> None:
         ("rnu", 2, "No such command"),
         ("resume nowhere", 2, "there is no run here, nowhere"),
         ("report nowhere", 2, "there is no run here"),
+        ("report . --format svg", 2, "there are no figures to write, --format: got svg"),
         ("runs list nowhere", 2, "there is no such folder"),
         ("compare experiment.toml", 2, "Missing option"),
         ("compare experiment.toml -m fedavg --json --csv", 2, "got --json and --csv, need one of them"),

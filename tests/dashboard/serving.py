@@ -6,10 +6,12 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 ENOUGH = 60  # seconds for anything that the page does; a busy machine is many times slower than an idle one
 
@@ -35,6 +37,8 @@ class Served:
     address: str
     port: int
     token: str
+    errors: IO[bytes]
+    """What it says on stderr."""
 
     @property
     def base(self) -> str:
@@ -60,6 +64,11 @@ class Served:
         finally:
             line.close()
 
+    def said(self) -> bytes:
+        """All that it has said on stderr."""
+        self.errors.seek(0)
+        return self.errors.read()
+
     def end(self) -> int:
         """Ctrl-C, and the exit code."""
         self.process.send_signal(signal.SIGINT)
@@ -70,11 +79,14 @@ class Served:
 def serving(folder: Path) -> Iterator[Served]:
     """The dashboard of this folder, as a user starts it."""
     command = [sys.executable, "-m", "fedclade", "dashboard", str(folder), "--port", "0", "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ)) as process:
+    with (
+        tempfile.TemporaryFile() as errors,  # a pipe that nobody reads would fill up
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, env=dict(os.environ)) as process,
+    ):
         try:
             assert process.stdout is not None
             address = str(json.loads(process.stdout.readline())["address"])
             port, token = address.removeprefix("http://127.0.0.1:").split("/?token=")
-            yield Served(process, address, int(port), token)
+            yield Served(process, address, int(port), token, errors)
         finally:
             process.kill()

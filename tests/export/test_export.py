@@ -13,6 +13,7 @@ from cli.calling import call, parsed
 from fedclade.data import Federation
 from fedclade.export import TARGETS, export_run
 from fedclade.export import targets as targets_module
+from fedclade.export.csv import as_csv, harmless
 from fedclade.nouns import InputError
 from fedclade.runs.folder import RunFolder
 
@@ -38,6 +39,14 @@ def run(two_groups: Federation, tmp_path_factory: pytest.TempPathFactory) -> Pat
 def events(run: Path, kind: str) -> dict[int, dict[str, float]]:
     lines = [json.loads(line) for line in (run / "events.jsonl").read_text().splitlines()]
     return {line["round"]: line for line in lines if line["event"] == kind}
+
+
+def test_no_name_is_a_formula() -> None:
+    names = ("=1+1", "+x", "-x", "@x", "\tx", "-1.5", "+2", "a=b", "", None, -3)
+    lines = as_csv(["a", "b"], [{"a": name, "b": "."} for name in names]).decode().splitlines()
+    cells = [line.removesuffix(",.") for line in lines[1:]]
+    assert cells == ["'=1+1", "'+x", "'-x", "'@x", "'\tx", "-1.5", "+2", "a=b", "", "", "-3"]
+    assert harmless("\rx") == "'\rx"
 
 
 def test_csv(run: Path, tmp_path: Path) -> None:

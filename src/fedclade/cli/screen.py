@@ -31,6 +31,11 @@ def emit_csv(rows: Sequence[Mapping[str, object]]) -> None:
     writer.writerows(rows)
 
 
+def printable(text: str) -> str:
+    """The text without what a terminal would obey."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
+
+
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> None:
     """A table on stdout; the first `left` columns are text, the others numbers."""
     from rich.console import Console
@@ -42,7 +47,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, left: int =
         text = number < left
         drawn.add_column(heading, justify="left" if text else "right", no_wrap=not text or number == 0)
     for row in rows:
-        drawn.add_row(*(Text(cell) for cell in row))  # names are text, never markup
+        drawn.add_row(*(Text(printable(cell)) for cell in row))  # names are text, never markup
     wide = sys.stdout.isatty()
     Console(width=None if wide else 200, highlight=False, soft_wrap=not wide).print(drawn)
 

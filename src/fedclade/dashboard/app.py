@@ -23,7 +23,7 @@ from fedclade.dashboard.guard import Guard
 from fedclade.dashboard.listing import RUNNING
 from fedclade.dashboard.model import has_models, model_of
 from fedclade.dashboard.reading import content, number, word
-from fedclade.dashboard.streams import Place, Sent, as_list, changes, list_stream, run_stream
+from fedclade.dashboard.streams import ON_A_PAGE, Head, Place, Sent, as_list, changes, list_stream, on_page, run_stream
 from fedclade.dashboard.watching import Desk
 from fedclade.nouns import Damaged, InputError
 from fedclade.runs.client_table import CLIENTS
@@ -35,7 +35,6 @@ OURS = {
     "htmx.min.js": "text/javascript",
     "sse.min.js": "text/javascript",
 }
-ON_A_PAGE = 1000  # runs
 MOST_COMPARED = 12  # runs: as many as can be told apart
 HAPPENED = 200  # lines
 SLOWEST = 10  # seconds in which a page must take what is sent to it
@@ -131,19 +130,14 @@ class Pages:
 
     async def all_runs(self, request: Request) -> Response:
         """All runs."""
-        asked = request.query_params.get("page", "1")
-        page = int(asked) if re.fullmatch(r"[1-9]\d{0,5}", asked) else 1
-        return await run_in_threadpool(self._all_runs, page)
+        return await run_in_threadpool(self._all_runs, page_asked(request))
 
     def _all_runs(self, page: int) -> Response:
-        runs = list(self.desk.runs().values())
-        part = runs[(page - 1) * ON_A_PAGE : page * ON_A_PAGE]
+        runs = self.desk.runs()
         return self.page(
             "runs.html",
-            runs=part,
-            total=len(runs),
-            live=sum(run.state == RUNNING for run in runs),
-            folder=word(str(self.desk.folder), 300),
+            runs=on_page(runs, page).values(),
+            head=Head.of(self.desk, runs),
             page=page,
             pages=-(-len(runs) // ON_A_PAGE),
             most=MOST_COMPARED,
@@ -151,7 +145,7 @@ class Pages:
 
     async def list_events(self, request: Request) -> Response:
         """The list as it changes."""
-        return streamed(request, lambda leaving: list_stream(self.desk, self.draw, leaving))
+        return streamed(request, lambda leaving: list_stream(self.desk, self.draw, page_asked(request), leaving))
 
     # -- a run --------------------------------------------------------------------------------------------------------
 
@@ -285,6 +279,12 @@ class Pages:
     async def nowhere(self, _: Request, __: Exception) -> Response:
         """No such address."""
         return self.missing("There is no such page")
+
+
+def page_asked(request: Request) -> int:
+    """Which page of the list: the first, if nothing sensible is asked for."""
+    asked = request.query_params.get("page", "1")
+    return int(asked) if re.fullmatch(r"[1-9]\d{0,5}", asked) else 1
 
 
 def streamed(request: Request, stream: Callable[[anyio.Event], AsyncIterator[Sent]]) -> Response:

@@ -35,7 +35,8 @@ class Guard:
     def __init__(self, app: ASGIApp, *, token: str, port: int) -> None:
         self._app = app
         self._token = token
-        self._hosts = frozenset({f"127.0.0.1:{port}", f"localhost:{port}"})
+        bare = {"127.0.0.1", "localhost"} if port == 80 else set()  # a browser leaves this port out
+        self._hosts = frozenset({f"127.0.0.1:{port}", f"localhost:{port}"} | bare)
         self._cookie = f"fedclade-{port}"  # browsers keep one jar for all ports of a machine
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

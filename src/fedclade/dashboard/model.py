@@ -29,7 +29,10 @@ def model_of(run: Path, client: str) -> bytes:
     row = RunFolder(run).models().row_of(client)
     known = as_object(content(run / "environment.json")).get("tensors")
     tensors = dict(cut(row, listed(known))) or {"row": row}
-    return safetensors.numpy.save(tensors, {"client": client.encode("utf-8", "replace").decode(), "run": run.name})
+    names = {"client": client, "run": run.name}  # a folder's name need not be text
+    return safetensors.numpy.save(
+        tensors, {key: name.encode("utf-8", "replace").decode() for key, name in names.items()}
+    )
 
 
 def cut(row: Row, known: list[object]) -> Iterator[tuple[str, NDArray[np.float32]]]:

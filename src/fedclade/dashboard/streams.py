@@ -1,16 +1,19 @@
 """What a page hears while it is open: server-sent events, made from what has changed on disk since."""
 
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice, takewhile
 
 import anyio
 from starlette.concurrency import run_in_threadpool
 
-from fedclade.dashboard.listing import Overview
+from fedclade.dashboard.listing import RUNNING, Overview
+from fedclade.dashboard.reading import word
 from fedclade.dashboard.story import Story
 from fedclade.dashboard.watching import Desk
 
+ON_A_PAGE = 1000  # runs
 TICK = 0.5  # seconds between two looks
 Sent = dict[str, str]
 Draw = Callable[..., str]
@@ -94,17 +97,51 @@ def as_list(point: object) -> list[object]:
     return list(vars(point).values())
 
 
-async def list_stream(desk: Desk, draw: Draw, leaving: anyio.Event) -> AsyncIterator[Sent]:
-    """The rows of the list that have changed, and new ones."""
-    seen = await run_in_threadpool(desk.runs)
+@dataclass(frozen=True)
+class Head:
+    """What stands above the list."""
+
+    total: int
+    live: int
+    folder: str
+
+    @classmethod
+    def of(cls, desk: Desk, runs: Mapping[str, Overview]) -> "Head":
+        """Of all these runs."""
+        return cls(len(runs), sum(run.state == RUNNING for run in runs.values()), word(str(desk.folder), 300))
+
+
+def on_page(runs: Mapping[str, Overview], page: int) -> dict[str, Overview]:
+    """The runs of one page of the list."""
+    return dict(islice(runs.items(), (page - 1) * ON_A_PAGE, page * ON_A_PAGE))
+
+
+async def list_stream(desk: Desk, draw: Draw, page: int, leaving: anyio.Event) -> AsyncIterator[Sent]:
+    """The rows of this page of the list that have changed, new ones, and what stands above."""
+    runs = await run_in_threadpool(desk.runs)
+    head, seen = Head.of(desk, runs), on_page(runs, page)
     while not await ended(leaving, 2 * TICK):
         runs = await run_in_threadpool(desk.runs)
-        if runs != seen:
-            changed = [run for key, run in runs.items() if key in seen and seen[key] != run]
-            added = [run for key, run in runs.items() if key not in seen]
-            gone = [key for key in seen if key not in runs]
-            seen = runs
-            yield {"event": "rows", "data": draw("_rows.html", changed=changed, added=added, gone=gone)}
+        now = Head.of(desk, runs)
+        if now != head:
+            yield {"event": "rows", "data": draw("_head.html", head=now)}
+        there = on_page(runs, page)
+        for data in row_news(draw, seen, there):
+            yield {"event": "rows", "data": data}
+        head, seen = now, there
+
+
+def row_news(draw: Draw, seen: Mapping[str, Overview], there: Mapping[str, Overview]) -> list[str]:
+    """What a page has to change in its rows. Each is of its own: rows and bodies of a table are not read together."""
+    changed = [run for key, run in there.items() if key in seen and seen[key] != run]
+    gone = [key for key in seen if key not in there]
+    above = list(takewhile(lambda key: key not in seen, there))
+    below = [key for key in there if key not in seen and key not in above]
+    said = [draw("_rows.html", changed=changed, gone=gone)] if changed or gone else []
+    for where, keys in (("afterbegin", above), ("beforeend", below)):
+        if keys:
+            said.append(draw("_added.html", where=where, added=[there[key] for key in keys]))
+    return said
 
 
 async def changes(desk: Desk, keys: Sequence[str], leaving: anyio.Event) -> AsyncIterator[Sent]:

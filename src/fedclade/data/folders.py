@@ -1,6 +1,6 @@
 """A user's folder, with a folder of images or a file of examples for each client, as a federation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from fedclade.nouns import ClientId, InputError
 
 FILES = (".npz", *TABLES)
 Found = dict[ClientId, tuple[NDArray[np.generic], Named]]
+Read = Callable[[pa.Table, Sequence[str], str], NDArray[np.generic]]
 """Each client's inputs, and its labels as they were written."""
 
 
@@ -114,7 +115,7 @@ def images_in(root: Path, folder: Path) -> list[Path]:
     return entries
 
 
-def from_files(root: Path, files: Sequence[Path], label: str) -> tuple[Found, tuple[str, ...]]:
+def from_files(root: Path, files: Sequence[Path], label: str, read: Read = features) -> tuple[Found, tuple[str, ...]]:
     """What is in client.npz, client.csv, client.parquet, and what the columns are called; no label: one of no name."""
     owners: dict[ClientId, Path] = {}
     for file in files:
@@ -145,7 +146,7 @@ def from_files(root: Path, files: Sequence[Path], label: str) -> tuple[Found, tu
                 need="the same columns in every file",
             )
         labels = named(table.column(label), f"{file}, column {label!r}") if label else unlabelled(table.num_rows)
-        found[client] = (features(table, columns, str(file)), labels)
+        found[client] = (read(table, columns, str(file)), labels)
     return found, columns
 
 

@@ -9,6 +9,8 @@ from fedclade.export.history import COLUMNS, rows
 from fedclade.runs.durable import write_file
 from fedclade.runs.folder import RunFolder
 
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
 
 def write_csv(folder: RunFolder, out: Path) -> list[Path]:
     """Write rounds.csv and clients.csv; what is not known is empty."""
@@ -24,10 +26,21 @@ def write_csv(folder: RunFolder, out: Path) -> list[Path]:
     return list(written)
 
 
+def harmless(value: object) -> object:
+    """Text that a spreadsheet would take for a formula, made text again by a leading apostrophe."""
+    if not isinstance(value, str) or not value.startswith(FORMULA):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return "'" + value
+    return value
+
+
 def as_csv(columns: Sequence[str], lines: Sequence[Mapping[str, object]]) -> bytes:
     """The lines below their headings."""
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(lines)
+    writer.writerows({name: harmless(value) for name, value in line.items()} for line in lines)
     return text.getvalue().encode()

@@ -8,6 +8,7 @@ from pathlib import Path
 from fedclade.export.history import rows, settings
 from fedclade.nouns import InputError
 from fedclade.runs.folder import RunFolder
+from fedclade.runs.lock import holder_of
 
 EXPERIMENT = "fedclade"
 TAG = "fedclade.run"
@@ -39,7 +40,8 @@ def write_mlflow(folder: RunFolder, out: Path) -> list[Path]:
         ]
         for start in range(0, len(figures), AT_ONCE):
             store.log_batch(made.run_id, metrics=figures[start : start + AT_ONCE])
-        store.set_terminated(made.run_id, "FINISHED" if folder.finished else "KILLED")
+        if folder.finished or not holder_of(folder.path):  # else it goes on, as MLflow takes a run to do
+            store.set_terminated(made.run_id, "FINISHED" if folder.finished else "KILLED")
     return [out / str(experiment) / str(made.run_id)]
 
 
