@@ -36,6 +36,15 @@ def from_folder(path: str | PathLike[str], *, test: float = 0.2, seed: int = 0, 
     files are left out.
     """
     root = Path(path)
+    entries, folders = entries_of(root)
+    found = from_images(root, folders) if folders else from_files(root, entries, label)[0]
+    numbers, names = numbered([labels for _, labels in found.values()], str(root))
+    arrays = {client: (inputs, codes) for (client, (inputs, _)), codes in zip(found.items(), numbers, strict=True)}
+    return from_named(arrays, names, test=test, seed=seed, name=str(root))
+
+
+def entries_of(root: Path) -> tuple[Sequence[Path], Sequence[Path]]:
+    """What a folder has, an entry for each client, and the folders among them: all of them or none."""
     entries = listed(root, root)
     folders = [entry for entry in entries if entry.is_dir()]
     if folders and len(folders) < len(entries):
@@ -46,10 +55,7 @@ def from_folder(path: str | PathLike[str], *, test: float = 0.2, seed: int = 0, 
             got=f"{stray.name!r} beside {folders[0].name!r}",
             need="a folder for each client, or a file for each",
         )
-    found = from_images(root, folders) if folders else from_files(root, entries, label)[0]
-    numbers, names = numbered([labels for _, labels in found.values()], str(root))
-    arrays = {client: (inputs, codes) for (client, (inputs, _)), codes in zip(found.items(), numbers, strict=True)}
-    return from_named(arrays, names, test=test, seed=seed, name=str(root))
+    return entries, folders
 
 
 def from_images(root: Path, folders: Sequence[Path]) -> Found:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fedclade.data.columns import LARGEST, exact, feature_names, is_text, named
 from fedclade.data.files.npz import NAMES, read_arrays
-from fedclade.data.folders import check_ending, from_files, from_images, images_in, listed, pictures_of
+from fedclade.data.folders import check_ending, entries_of, from_files, from_images, images_in, listed, pictures_of
 from fedclade.data.labels import Named, numbered
 from fedclade.data.tables import TABLES, read_table
 from fedclade.nouns import ClientId, InputError, checked_ids
@@ -151,16 +151,7 @@ def by_owner(name: str, owners: Named, inputs: Floats, labels: Named | None, col
 
 def from_entries(root: Path, label: str) -> Holdings:
     """What a folder has: an entry for each client."""
-    entries = listed(root, root)
-    folders = [entry for entry in entries if entry.is_dir()]
-    if folders and len(folders) < len(entries):
-        stray = next(entry for entry in entries if not entry.is_dir())
-        raise InputError(
-            "folders and files stand side by side",
-            where=str(root),
-            got=f"{stray.name!r} beside {folders[0].name!r}",
-            need="a folder for each client, or a file for each",
-        )
+    entries, folders = entries_of(root)
     if not folders:
         found, columns = from_files(root, entries, label, exact)
     elif label:
