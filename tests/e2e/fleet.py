@@ -30,7 +30,7 @@ def free_port() -> int:
         return int(one.getsockname()[1])
 
 
-def wait_until(what: str, holds: Callable[[], bool], seconds: float = 120) -> None:
+def wait_until(what: str, holds: Callable[[], bool], seconds: float = 300) -> None:
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end, f"{what}: not within {seconds} s"
@@ -200,14 +200,14 @@ class Deployment:
             ),
         )
 
-    def finished_run(self, name: str, folder: Path, seconds: float = 400, **changes: object) -> dict[str, object]:
+    def finished_run(self, name: str, folder: Path, seconds: float = 1000, **changes: object) -> dict[str, object]:
         """A run from its start to its end: the verdict."""
         process = self.start_run(name, folder, **changes)
         self.await_verdict(name, folder, process, seconds)
         return verdict(folder)
 
     def wait(
-        self, process: subprocess.Popen[bytes], what: str, holds: Callable[[], bool], seconds: float = 200
+        self, process: subprocess.Popen[bytes], what: str, holds: Callable[[], bool], seconds: float = 600
     ) -> None:
         """Wait for something that happens while a run goes on."""
 
@@ -217,7 +217,7 @@ class Deployment:
 
         wait_until(what, happened, seconds)
 
-    def await_verdict(self, name: str, folder: Path, process: subprocess.Popen[bytes], seconds: float = 400) -> None:
+    def await_verdict(self, name: str, folder: Path, process: subprocess.Popen[bytes], seconds: float = 1000) -> None:
         try:
             process.wait(timeout=seconds)
         except subprocess.TimeoutExpired:

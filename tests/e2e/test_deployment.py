@@ -15,6 +15,7 @@ from fedclade.nouns import FedcladeError
 from fedclade.runs.folder import RunFolder
 
 register("every-verb", EveryVerb, finds_groups=True)
+pytestmark = pytest.mark.xdist_group("fleets")  # one after the other: each has as many processes as it can take
 
 # Every message starts a process at every site. Flower's simulation plays every method in its own test; here it is the
 # one that uses every verb and the one that everybody knows, or all of them with FEDCLADE_DEPLOY=all.
