@@ -46,7 +46,7 @@ test: $(VENV)/.dev      ## format, lint, types and all tests
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2
 
 check: $(VENV)/.dev     ## the same with the fast tests only: under two minutes
 	$(BIN)/ruff format --check --quiet .

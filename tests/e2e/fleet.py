@@ -3,6 +3,7 @@
 Everything that is started here is stopped here, by its process group.
 """
 
+import fcntl
 import json
 import os
 import select
@@ -12,6 +13,7 @@ import socket
 import ssl
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import urllib.request
@@ -236,14 +238,19 @@ class Deployment:
 
 @contextmanager
 def deployment(place: Path) -> Iterator[Deployment]:
-    """An app with its SuperLink and four registered sites, all running."""
-    made = Deployment(place)
-    try:
-        made.start_superlink()
-        made.register(*CLIENTS)
-        yield made
-    finally:
-        made.stop()
+    """An app with its SuperLink and four registered sites, all running.
+
+    One after the other, whoever tests beside us: every message starts a process at every site.
+    """
+    with open(Path(tempfile.gettempdir()) / "fedclade-deployment.lock", "w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)  # let go of when the file is closed, however that comes
+        made = Deployment(place)
+        try:
+            made.start_superlink()
+            made.register(*CLIENTS)
+            yield made
+        finally:
+            made.stop()
 
 
 def verdict(folder: Path) -> dict[str, object]:

@@ -15,7 +15,6 @@ from fedclade.nouns import FedcladeError
 from fedclade.runs.folder import RunFolder
 
 register("every-verb", EveryVerb, finds_groups=True)
-pytestmark = pytest.mark.xdist_group("fleets")  # one after the other: each has as many processes as it can take
 
 # Every message starts a process at every site. Flower's simulation plays every method in its own test; here it is the
 # one that uses every verb and the one that everybody knows, or all of them with FEDCLADE_DEPLOY=all.
@@ -141,7 +140,7 @@ app._registered_funcs["train.default"] = lying
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(2400)
 def test_a_liar_is_refused_and_a_newcomer_is_placed(tmp_path: Path) -> None:
     with deployment(tmp_path) as fleet:
         (fleet.app / "fleet_app" / "client_app.py").write_text(LIES)
@@ -179,7 +178,7 @@ def test_a_liar_is_refused_and_a_newcomer_is_placed(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(2400)
 def test_kills(tmp_path: Path) -> None:
     """`kill -9` of a SuperNode in a round, and of the SuperLink: the one is missing, the other goes on to the same."""
     with deployment(tmp_path) as fleet:

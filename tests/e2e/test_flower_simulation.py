@@ -21,7 +21,6 @@ from fedclade.runs.loop import Progress
 from fedclade.runs.run import start
 
 register("every-verb", EveryVerb, finds_groups=True)
-pytestmark = pytest.mark.xdist_group("fleets")  # one after the other: each has as many processes as it can take
 FEDCLADE = Path(sys.executable).with_name("fedclade")
 EXPERIMENT = """
 [data]
