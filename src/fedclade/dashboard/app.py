@@ -133,9 +133,10 @@ class Pages:
         return await run_in_threadpool(self._all_runs, page_asked(request))
 
     def _all_runs(self, page: int) -> Response:
-        runs = self.desk.runs()
+        version, runs = self.desk.versioned()
         return self.page(
             "runs.html",
+            version=version,
             runs=on_page(runs, page).values(),
             head=Head.of(self.desk, runs),
             page=page,
@@ -145,7 +146,8 @@ class Pages:
 
     async def list_events(self, request: Request) -> Response:
         """The list as it changes."""
-        return streamed(request, lambda leaving: list_stream(self.desk, self.draw, page_asked(request), leaving))
+        page, heard = page_asked(request), heard_by(request)
+        return streamed(request, lambda leaving: list_stream(self.desk, self.draw, page, heard, leaving))
 
     # -- a run --------------------------------------------------------------------------------------------------------
 
@@ -177,9 +179,8 @@ class Pages:
         key = request.path_params["key"]
         if key not in await run_in_threadpool(self.desk.runs):
             return self.missing("There is no such run")
-        # A browser sends the last id when it connects again, but not when the page is loaded again.
-        after = request.headers.get("last-event-id") or request.query_params.get("after", "")
-        return streamed(request, lambda leaving: run_stream(self.desk, self.draw, key, Place.parsed(after), leaving))
+        heard = Place.parsed(heard_by(request))
+        return streamed(request, lambda leaving: run_stream(self.desk, self.draw, key, heard, leaving))
 
     # -- a client -----------------------------------------------------------------------------------------------------
 
@@ -240,7 +241,7 @@ class Pages:
 
     def _compare(self, keys: Sequence[str], template: str) -> Response:
         wanted = list(dict.fromkeys(keys))
-        runs = self.desk.runs()
+        version, runs = self.desk.versioned()
         if not wanted or len(wanted) > MOST_COMPARED:
             return self.page("error.html", 400, what=f"Tick between one and {MOST_COMPARED} runs to compare them")
         if any(key not in runs for key in wanted):
@@ -254,13 +255,15 @@ class Pages:
             told=told,
             curves=json.dumps(curves),
             query="&".join(f"run={key}" for key in wanted),
+            version=version,
             live=any(run.may_change for run, _ in told),
         )
 
     async def compare_events(self, request: Request) -> Response:
         """That one of the runs has changed."""
         keys = request.query_params.getlist("run")[:MOST_COMPARED]
-        return streamed(request, lambda leaving: changes(self.desk, keys, leaving))
+        heard = heard_by(request)
+        return streamed(request, lambda leaving: changes(self.desk, keys, heard, leaving))
 
     # -- what pages are made of ---------------------------------------------------------------------------------------
 
@@ -285,6 +288,11 @@ def page_asked(request: Request) -> int:
     """Which page of the list: the first, if nothing sensible is asked for."""
     asked = request.query_params.get("page", "1")
     return int(asked) if re.fullmatch(r"[1-9]\d{0,5}", asked) else 1
+
+
+def heard_by(request: Request) -> str:
+    """How far a page is. A browser sends the last id when it connects again, but not when the page is loaded again."""
+    return request.headers.get("last-event-id") or request.query_params.get("after", "")
 
 
 def streamed(request: Request, stream: Callable[[anyio.Event], AsyncIterator[Sent]]) -> Response:

@@ -2,9 +2,11 @@
 
 import hashlib
 import os
+import secrets
 import threading
 import time
 import tomllib
+from collections import OrderedDict
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +16,7 @@ from fedclade.runs.lock import holder_of
 
 DEEP = 2  # levels below the folder
 FRESH = 0.3  # seconds for which a scan serves everybody who asks
+KEPT = 32  # lists that differed, for pages that were made from them
 FILES = ("experiment.toml", "environment.json", "events.jsonl", "result.json")
 Marks = tuple[Mark | None, ...]
 
@@ -59,15 +62,30 @@ class Listing:
         self._lock = threading.Lock()
         self._known: dict[Path, tuple[Marks, Overview]] = {}
         self._scanned = -FRESH
-        self._runs: Mapping[str, Overview] = {}
+        self._version = ""
+        self._lists: OrderedDict[str, Mapping[str, Overview]] = OrderedDict()
 
     def runs(self) -> Mapping[str, Overview]:
         """Every run by its key: those that go on first, then the newest."""
+        return self.versioned()[1]
+
+    def versioned(self) -> tuple[str, Mapping[str, Overview]]:
+        """The same, and the name of this list: another one has another."""
         with self._lock:
             if time.monotonic() - self._scanned > FRESH:
-                self._runs = self._scan()
+                found = self._scan()
+                if not self._version or list(found.items()) != list(self._lists[self._version].items()):
+                    self._version = secrets.token_hex(8)
+                    self._lists[self._version] = found
+                    while len(self._lists) > KEPT:
+                        self._lists.popitem(last=False)
                 self._scanned = time.monotonic()
-            return self._runs
+            return self._version, self._lists[self._version]
+
+    def at(self, version: str) -> Mapping[str, Overview] | None:
+        """The list of this name; None if it is too long ago."""
+        with self._lock:
+            return self._lists.get(version)
 
     def __getitem__(self, key: str) -> Overview:
         """One run; KeyError if there is none of this key (any more)."""

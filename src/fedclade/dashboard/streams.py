@@ -116,19 +116,29 @@ def on_page(runs: Mapping[str, Overview], page: int) -> dict[str, Overview]:
     return dict(islice(runs.items(), (page - 1) * ON_A_PAGE, page * ON_A_PAGE))
 
 
-async def list_stream(desk: Desk, draw: Draw, page: int, leaving: anyio.Event) -> AsyncIterator[Sent]:
-    """The rows of this page of the list that have changed, new ones, and what stands above."""
-    runs = await run_in_threadpool(desk.runs)
-    head, seen = Head.of(desk, runs), on_page(runs, page)
+async def list_stream(desk: Desk, draw: Draw, page: int, heard: str, leaving: anyio.Event) -> AsyncIterator[Sent]:
+    """The rows of this page that have changed since the list which was `heard`, new ones, and what stands above."""
+    seen = desk.at(heard)
     while not await ended(leaving, 2 * TICK):
-        runs = await run_in_threadpool(desk.runs)
-        now = Head.of(desk, runs)
-        if now != head:
-            yield {"event": "rows", "data": draw("_head.html", head=now)}
-        there = on_page(runs, page)
-        for data in row_news(draw, seen, there):
-            yield {"event": "rows", "data": data}
-        head, seen = now, there
+        version, runs = await run_in_threadpool(desk.versioned)
+        if seen is None:
+            yield {"event": "restart", "data": "another list", "id": version}
+        elif version != heard:
+            said = list_news(desk, draw, page, seen, runs)
+            for data in said[:-1]:
+                yield {"event": "rows", "data": data}
+            for data in said[-1:]:  # the name of the list stands on the last: nothing is lost in between
+                yield {"event": "rows", "data": data, "id": version}
+        heard, seen = version, runs
+
+
+def list_news(
+    desk: Desk, draw: Draw, page: int, seen: Mapping[str, Overview], there: Mapping[str, Overview]
+) -> list[str]:
+    """What a page of the list has to change."""
+    head = Head.of(desk, there)
+    said = [draw("_head.html", head=head)] if head != Head.of(desk, seen) else []
+    return said + row_news(draw, on_page(seen, page), on_page(there, page))
 
 
 def row_news(draw: Draw, seen: Mapping[str, Overview], there: Mapping[str, Overview]) -> list[str]:
@@ -144,15 +154,20 @@ def row_news(draw: Draw, seen: Mapping[str, Overview], there: Mapping[str, Overv
     return said
 
 
-async def changes(desk: Desk, keys: Sequence[str], leaving: anyio.Event) -> AsyncIterator[Sent]:
-    """That one of these runs has changed; `end` when all are finished."""
-    seen: list[Overview] | None = None
-    while not leaving.is_set():
-        now = await run_in_threadpool(desk.some, keys)
-        if seen is not None and now != seen:
-            yield {"event": "changed", "data": "changed"}
+async def changes(desk: Desk, keys: Sequence[str], heard: str, leaving: anyio.Event) -> AsyncIterator[Sent]:
+    """That one of these runs has changed since the list which was `heard`; `end` when all are finished."""
+    seen = some(desk.at(heard) or {}, keys)
+    while not await ended(leaving, 2 * TICK):
+        version, runs = await run_in_threadpool(desk.versioned)
+        now = some(runs, keys)
+        if now != seen:
+            yield {"event": "changed", "data": "changed", "id": version}
         seen = now
         if not any(run.may_change for run in now):
             yield {"event": "end", "data": "all have ended"}
             return
-        await ended(leaving, 2 * TICK)
+
+
+def some(runs: Mapping[str, Overview], keys: Sequence[str]) -> list[Overview]:
+    """These runs, without those that are gone."""
+    return [runs[key] for key in keys if key in runs]

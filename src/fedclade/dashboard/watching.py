@@ -2,7 +2,7 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from fedclade.dashboard.crowd import Crowd, Marks, crowd_of, marks_of
@@ -32,10 +32,13 @@ class Desk:
         """Every run by its key."""
         return self._listing.runs()
 
-    def some(self, keys: Sequence[str]) -> list[Overview]:
-        """These runs, without those that are gone."""
-        runs = self.runs()
-        return [runs[key] for key in keys if key in runs]
+    def versioned(self) -> tuple[str, Mapping[str, Overview]]:
+        """The same, and the name of this list."""
+        return self._listing.versioned()
+
+    def at(self, version: str) -> Mapping[str, Overview] | None:
+        """The list that a page was made from; None if it is too long ago."""
+        return self._listing.at(version)
 
     def told(self, key: str) -> tuple[Overview, Story]:
         """A run and its story; KeyError if there is none."""
