@@ -26,8 +26,8 @@ $(VENV)/.core: $(VENV)/bin/python pyproject.toml constraints.txt $(NATIVE)
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core
-	@echo "installing Flower, UMAP and the tools for tests ..."
-	$(PIP) -e ".[dev,flower,umap]"
+	@echo "installing Flower, UMAP, MLflow and the tools for tests ..."
+	$(PIP) -e ".[dev,flower,umap,track]"
 	@touch $@
 
 $(VENV)/.flower: $(VENV)/.core

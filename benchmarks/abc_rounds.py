@@ -28,7 +28,7 @@ Play = Callable[[Fleet, Round], Row]
 """One round of somebody who remembers: the new model."""
 
 
-class AtRandom:
+class Choosing:
     """FedAvg, its participants chosen by a selection."""
 
     def __init__(self, how: Selection, fleet: Fleet, first: Row, now: Round) -> None:
@@ -60,7 +60,7 @@ class ByScore:
 def chooser(name: str, federation: Federation, fleet: Fleet, first: Row, now: Round, network: str) -> Play:
     """Somebody who plays rounds, by name."""
     if name in ("random", "balanced"):
-        return AtRandom(Selection(selection=name), fleet, first, now)  # type: ignore[arg-type]  # one of them
+        return Choosing(Selection(selection=name), fleet, first, now)  # type: ignore[arg-type]  # one of them
     if name == "oracle":
         assert federation.truth is not None
         return ByScore(ABC(check_in=10**9), fleet, first, now, dict(federation.truth.labels))

@@ -14,7 +14,12 @@ BELOW = {"nets", "data", "nouns"}
 # Each room, and what it may import; from the top of the house to its floor.
 MAY_IMPORT: dict[str, set[str]] = {
     "__main__": {"cli"},
-    "cli": {"", "api", "bench", "deploy", "papers", "report", "runs", "methods", "data", "nets", "nouns"},
+    "cli": {
+        *("", "api", "bench", "dashboard", "deploy", "export", "papers", "report", "runs"),
+        *("methods", "data", "nets", "nouns"),
+    },
+    "dashboard": {"report", "runs", "nouns", ""},
+    "export": {"runs", "nouns", ""},
     "deploy": {"runs", "fleet.flower", "fleet.site", "data", "nets", "nouns"},
     "papers": {"report", "runs", "methods", "relate", "fleet.simulated", "data", "nets", "nouns"},
     "api": {"report", "runs", "methods", "data", "nets", "nouns"},
@@ -47,6 +52,11 @@ ONLY_HERE = {
     "ray": {"fleet.flower"},
     "cryptography": {"deploy"},
     "typer": {"cli"},
+    "starlette": {"dashboard"},
+    "uvicorn": {"dashboard"},
+    "sse_starlette": {"dashboard"},
+    "tensorboardX": {"export"},
+    "mlflow": {"export"},
     "multiprocessing": {"fleet.workers", "runs", "cli"},
 }
 FORBIDDEN_IMPORTS = {"pickle", "cPickle", "dill", "joblib", "shelve", "marshal", "cloudpickle"}
@@ -126,6 +136,7 @@ def test_help_loads_nothing_heavy() -> None:
     code = (
         "import sys\nfrom fedclade.cli.app import code_of\nassert code_of(['--help'], False) == 0\n"
         "heavy = {'torch', 'sklearn', 'numpy', 'pyarrow', 'plotly', 'pydantic', 'jinja2', 'cryptography', 'flwr'}\n"
+        "heavy |= {'starlette', 'uvicorn', 'mlflow', 'tensorboardX'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -7,7 +7,7 @@ import pytest
 from cli.calling import call, parsed
 from fedclade.nets.attention_shelf import attending
 
-SMALL = "--clients 4 --examples 60 --reference 100 --rounds 4 --steps 1 --net logistic"
+SMALL = "--clients 4 --examples 60 --rounds 4 --steps 1 --net logistic"
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +31,7 @@ def test_one_is_trained_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_papers_is_trained_too(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = call(f"attention train digits {SMALL} --head pooled --project 10 -q", capsys)
+    code, out, _ = call(f"attention train digits {SMALL} --reference 100 --head pooled --project 10 -q", capsys)
     assert (code, out) == (0, "digits-attention.safetensors\n")
     assert attending("digits-attention.safetensors").recipe["head"] == "pooled"
 

@@ -62,6 +62,44 @@ def test_no_groups_is_an_answer_too(here: Path, capsys: pytest.CaptureFixture[st
     assert (code, out) == (0, "no clear groups: use one model for all 9 clients\n")
 
 
+def test_a_client_unlike_all_others_is_named_everywhere(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    chance = np.random.default_rng(0)
+    lines = ["site,a,b"]
+    for site in [f"s{number:02d}" for number in range(12)] + ["odd"]:
+        lines += [f"{site},{one:.5f},{other:.5f}" for one, other in chance.normal(size=(100, 2)) + 4 * (site == "odd")]
+    (here / "data.csv").write_text("\n".join(lines) + "\n")
+    code, out, _ = call("groups data.csv --client site", capsys)
+    assert code == 0
+    first, _, _, *rows, _ = out.splitlines()
+    assert first == "one model for 12 clients; 1 unlike all others: odd"
+    assert [row.split()[:3] for row in rows] == [["everybody", "else", "12"], ["odd", "alone", "1"]]
+    told = json.loads((here / "groups.json").read_text())
+    assert (told["clear"], told["count"], told["outliers"]) == (False, 1, ["odd"])
+    assert [len(group["clients"]) for group in told["groups"]] == [12, 1]
+    page = (here / "groups.html").read_text()
+    assert first in page
+    assert "told from chance" not in page
+
+
+def test_names_are_never_obeyed_by_a_terminal(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_table(here / "data.csv", 3.0)
+    text = (here / "data.csv").read_text().replace("heat", "he\x1b[31mat", 1).replace("\n", ",7\n")
+    (here / "data.csv").write_text(text.replace("fault,7", "fault,\x1b[2Jsame", 1))
+    code, out, _ = call("groups data.csv --client site --label fault", capsys)
+    assert code == 0
+    assert "\x1b" not in out
+    assert "he?[31mat +" in out
+    assert "Left out, the same in every row: ?[2Jsame\n" in out
+
+
+def test_a_thousand_clients_that_are_all_the_same(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [f"s{number:04d},{one},{other}" for number in range(1000) for one, other in ((0, 1), (1, 3), (2, 2))]
+    (here / "data.csv").write_text("site,a,b\n" + "\n".join(rows) + "\n")
+    code, out, _ = call("groups data.csv --client site -q", capsys)
+    assert (code, out) == (0, "no clear groups: use one model for all 1000 clients\n")
+    assert (here / "groups.html").exists()
+
+
 @pytest.mark.parametrize(
     ("change", "words", "said"),
     [
@@ -78,6 +116,7 @@ def test_no_groups_is_an_answer_too(here: Path, capsys: pytest.CaptureFixture[st
         ),
         (lambda text: text, "--encoder public", "error: a table needs no encoder, --encoder: got public"),
         (lambda text: text, "--out data.csv", "error: the groups cannot be written, data.csv"),
+        (lambda text: text, "--without fault", "error: the label's column is left out, --without: got 'fault'"),
         (lambda text: text, "--without colour", 'error: there is no column "colour"'),
     ],
 )

@@ -3,6 +3,7 @@
 Everything that is started here is stopped here, by its process group.
 """
 
+import fcntl
 import json
 import os
 import select
@@ -12,6 +13,7 @@ import socket
 import ssl
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import urllib.request
@@ -30,7 +32,7 @@ def free_port() -> int:
         return int(one.getsockname()[1])
 
 
-def wait_until(what: str, holds: Callable[[], bool], seconds: float = 120) -> None:
+def wait_until(what: str, holds: Callable[[], bool], seconds: float = 300) -> None:
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end, f"{what}: not within {seconds} s"
@@ -200,14 +202,14 @@ class Deployment:
             ),
         )
 
-    def finished_run(self, name: str, folder: Path, seconds: float = 400, **changes: object) -> dict[str, object]:
+    def finished_run(self, name: str, folder: Path, seconds: float = 1000, **changes: object) -> dict[str, object]:
         """A run from its start to its end: the verdict."""
         process = self.start_run(name, folder, **changes)
         self.await_verdict(name, folder, process, seconds)
         return verdict(folder)
 
     def wait(
-        self, process: subprocess.Popen[bytes], what: str, holds: Callable[[], bool], seconds: float = 200
+        self, process: subprocess.Popen[bytes], what: str, holds: Callable[[], bool], seconds: float = 600
     ) -> None:
         """Wait for something that happens while a run goes on."""
 
@@ -217,7 +219,7 @@ class Deployment:
 
         wait_until(what, happened, seconds)
 
-    def await_verdict(self, name: str, folder: Path, process: subprocess.Popen[bytes], seconds: float = 400) -> None:
+    def await_verdict(self, name: str, folder: Path, process: subprocess.Popen[bytes], seconds: float = 1000) -> None:
         try:
             process.wait(timeout=seconds)
         except subprocess.TimeoutExpired:
@@ -236,14 +238,19 @@ class Deployment:
 
 @contextmanager
 def deployment(place: Path) -> Iterator[Deployment]:
-    """An app with its SuperLink and four registered sites, all running."""
-    made = Deployment(place)
-    try:
-        made.start_superlink()
-        made.register(*CLIENTS)
-        yield made
-    finally:
-        made.stop()
+    """An app with its SuperLink and four registered sites, all running.
+
+    One after the other, whoever tests beside us: every message starts a process at every site.
+    """
+    with open(Path(tempfile.gettempdir()) / "fedclade-deployment.lock", "w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)  # let go of when the file is closed, however that comes
+        made = Deployment(place)
+        try:
+            made.start_superlink()
+            made.register(*CLIENTS)
+            yield made
+        finally:
+            made.stop()
 
 
 def verdict(folder: Path) -> dict[str, object]:

@@ -140,7 +140,7 @@ app._registered_funcs["train.default"] = lying
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(2400)
 def test_a_liar_is_refused_and_a_newcomer_is_placed(tmp_path: Path) -> None:
     with deployment(tmp_path) as fleet:
         (fleet.app / "fleet_app" / "client_app.py").write_text(LIES)
@@ -178,7 +178,7 @@ def test_a_liar_is_refused_and_a_newcomer_is_placed(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(2400)
 def test_kills(tmp_path: Path) -> None:
     """`kill -9` of a SuperNode in a round, and of the SuperLink: the one is missing, the other goes on to the same."""
     with deployment(tmp_path) as fleet:

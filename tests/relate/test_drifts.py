@@ -71,7 +71,8 @@ def test_scores_go_with_their_clients(scores: Scorer) -> None:
 @pytest.mark.parametrize("scores", SCORES)
 def test_equal_drifts_have_equal_scores_and_none_are_no_trouble(scores: Scorer) -> None:
     same = np.tile(drifts(1, 1, 0), (6, 1))
-    assert np.ptp(scores(same)) < 1e-9
+    assert len(set(scores(same).tolist())) == 1
+    assert len(set(scores(np.tile(drifts(1, 1, 3), (7, 1))).tolist())) == 1
     assert np.isfinite(scores(np.zeros((4, 7), np.float32))).all()
     assert np.isfinite(scores(np.concatenate([same, np.zeros_like(same[:1])]))).all()
     assert len(drift_groups(names(same), same)) == 1

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from fedclade.data import Federation
 from fedclade.nouns import InputError
 from fedclade.report.comparison import as_text, compared
 from fedclade.report.harm import harmed_in
-from fedclade.report.html import write_report
+from fedclade.report.html import verdict, write_report
 from fedclade.report.story import read as read_run
 
 QUICK: Settings = {"rounds": 2, "participation": 1.0, "evaluate_every": 1, "lr": 0.2, "workers": 0}
@@ -116,3 +117,20 @@ def test_an_unfinished_run_has_no_report(comparison: fc.Comparison, tmp_path: Pa
         write_report([folder], tmp_path / "report.html")
     with pytest.raises(InputError, match="the report cannot be written"):
         comparison.report(tmp_path / "nowhere" / "report.html")
+
+
+def test_the_verdict_leaves_out_what_is_not_known_and_says_ties(comparison: fc.Comparison) -> None:
+    stories = [read_run(run.folder) for run in comparison.runs][:1]
+    one, other = comparison.lines
+
+    def said(first: float, second: float) -> str:
+        return verdict(stories, [replace(one, accuracy=first), replace(other, accuracy=second)])
+
+    assert said(0.5, 0.75).startswith(
+        f"{other.method} was best: 75.0 % mean accuracy over 6 clients ({one.method} 50.0 %"
+    )
+    assert said(0.5, 0.5) == f"{one.method} and {other.method} came out alike: 50.0 % mean accuracy over 6 clients."
+    for pair in ((float("nan"), 0.5), (0.5, float("nan"))):
+        assert " was best: 50.0 %" in said(*pair)
+        assert "not evaluated)." in said(*pair)
+    assert said(float("nan"), float("nan")) == "Nobody could be evaluated."

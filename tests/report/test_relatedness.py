@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.cluster import hierarchy
 
 from fedclade.report.figures import (
     client_map,
@@ -15,6 +16,7 @@ from fedclade.report.figures import (
     sketch_map,
 )
 from fedclade.report.figures.regrouping import binned
+from fedclade.report.figures.tree import laid_out
 from fedclade.report.story import Story
 from report.folders import asked, discovery, made, planted, round_event, there
 
@@ -32,6 +34,14 @@ def test_a_matrix_is_reordered_by_group(story: Story) -> None:
     assert layout.yaxis2.ticktext == ("a", "c", "b", "d")
     frames = {(shape.x0, shape.x1) for shape in layout.shapes}
     assert frames == {(-0.5, 1.5), (1.5, 3.5)}
+
+
+def test_a_tree_is_laid_out_as_scipy_does_it() -> None:
+    tree = hierarchy.linkage(np.random.default_rng(0).normal(size=(30, 2)), "average")
+    order, across, up = laid_out(tree)
+    drawn = hierarchy.dendrogram(tree, no_plot=True)
+    assert order == drawn["leaves"]
+    assert sorted(zip(across, up, strict=True)) == sorted(zip(drawn["icoord"], drawn["dcoord"], strict=True))
 
 
 def test_a_binned_matrix_is_shown_with_borders_between_groups(tmp_path: Path) -> None:

@@ -102,9 +102,23 @@ def test_one_wrong_cell_is_not_the_whole_answer() -> None:
 def test_a_column_that_never_changes_is_left_out() -> None:
     chance = np.random.default_rng(0)
     inputs = {f"s{site}": np.c_[chance.normal(size=(50, 1)), np.full(50, 7.0)] for site in range(4)}
-    assert look(of_arrays(inputs)).encoded.names == ("f0",)
+    found = look(of_arrays(inputs))
+    assert (found.encoded.names, found.encoded.left_out) == (("f0",), ("f1",))
     with pytest.raises(InputError, match="no column ever changes"):
         look(of_arrays({client: rows[:, 1:] for client, rows in inputs.items()}))
+
+
+def test_long_numbers_keep_their_last_digits(tmp_path: Path) -> None:
+    """Seconds since 1970: float32 tells only every 128th of them apart."""
+    chance = np.random.default_rng(0)
+    lines = ["site,time"]
+    for site in range(8):
+        lines += [f"s{site},{1_700_000_000 + int(second)}" for second in chance.integers(0, 10, 50) + 20 * (site % 2)]
+    (tmp_path / "data.csv").write_text("\n".join(lines) + "\n")
+    assert look(holdings(tmp_path / "data.csv", client="site")).found.groups == (
+        ("s0", "s2", "s4", "s6"),
+        ("s1", "s3", "s5", "s7"),
+    )
 
 
 def test_images_are_seen_through_an_encoder() -> None:
@@ -117,7 +131,7 @@ def test_images_are_seen_through_an_encoder() -> None:
 
 def test_too_little_to_compare_is_said() -> None:
     rows = np.arange(4.0).reshape(2, 2)
-    with pytest.raises(InputError, match="there are too few clients to compare, own: got 2: a, b, need at least 3"):
-        look(of_arrays({"a": rows, "b": rows}))
-    with pytest.raises(InputError, match="clients have too few examples, own: got 3 examples of 3 clients"):
-        look(of_arrays(dict.fromkeys("abc", rows[:1])))
+    with pytest.raises(InputError, match="there are too few clients to compare, own: got 3: a, b, c, need at least 4"):
+        look(of_arrays(dict.fromkeys("abc", rows)))
+    with pytest.raises(InputError, match="clients have too few examples, own: got 4 examples of 4 clients"):
+        look(of_arrays(dict.fromkeys("abcd", rows[:1])))

@@ -1,5 +1,6 @@
 """What is watched is what happened, and the server's examples are nobody else's."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Literal
 
@@ -53,15 +54,16 @@ def test_drifts_are_what_training_changed(clients: Federation) -> None:
 
 
 def test_the_servers_examples_are_balanced_and_nobody_elses(clients: Federation) -> None:
-    part = reference_of(DIGITS, clients, 105, 0)
+    part = reference_of(DIGITS, clients, 100, 0)
     assert np.bincount(part.labels).tolist() == [10] * 10
     held = np.concatenate([each.index for data in clients.data.values() for each in (data.train, data.test)])
     assert not set(held.tolist()) & set(part.index.tolist())
     assert len(set(part.index.tolist())) == 100
     with pytest.raises(InputError, match="too few examples for the server"):
-        reference_of(DIGITS, clients, 1797, 0)
-    with pytest.raises(InputError, match="need 1 of each class"):
-        reference_of(DIGITS, clients, 5, 0)
+        reference_of(DIGITS, clients, 1790, 0)
+    for count in (5, 105):
+        with pytest.raises(InputError, match="need as many of each class: a multiple of 10"):
+            reference_of(DIGITS, clients, count, 0)
 
 
 def test_official_test_examples_come_first() -> None:
@@ -72,9 +74,9 @@ def test_official_test_examples_come_first() -> None:
 
 @pytest.mark.parametrize("kind", ["attention", "attention+"])
 def test_a_network_is_trained_the_same_every_time(kind: Literal["attention", "attention+"]) -> None:
-    how = AttentionTraining(
-        kind=kind, clients=4, examples=60, reference=100, rounds=6, epochs=2, net="logistic", project=20, seed=3
-    )
+    how = AttentionTraining(kind=kind, clients=4, examples=60, rounds=6, net="logistic", seed=3)
+    if kind == "attention":
+        how = replace(how, reference=100, epochs=2, project=20)
     told: list[str] = []
     one, other = trained(DIGITS, how, told.append), trained(DIGITS, how)
     assert (one.kind, one.recipe["source"], one.recipe["seed"]) == (kind, "digits", 3)
@@ -82,7 +84,7 @@ def test_a_network_is_trained_the_same_every_time(kind: Literal["attention", "at
     assert "round 6/6" in told
     assert np.isfinite(one.weights).all()
     if kind == "attention":
-        assert (one.recipe["inputs"], one.recipe["projected"]) == (20, "yes")
+        assert (one.recipe["inputs"], one.recipe["numbers"]) == (20, 650)
     else:
         assert len(one.weights) == 1
         assert one.weights[0] > 0
@@ -91,3 +93,10 @@ def test_a_network_is_trained_the_same_every_time(kind: Literal["attention", "at
 def test_drifts_are_not_made_longer() -> None:
     with pytest.raises(InputError, match="drifts are shorter, project: got 1000, need 650 or fewer"):
         trained(DIGITS, AttentionTraining(net="logistic", examples=60, reference=100, project=1000))
+
+
+@pytest.mark.parametrize("name", ["head", "project", "reference", "epochs"])
+def test_what_a_kind_does_not_look_at_is_refused(name: str) -> None:
+    value = "pooled" if name == "head" else 10
+    with pytest.raises(InputError, match=f"{name} is for another kind"):
+        trained(DIGITS, AttentionTraining(kind="attention+", net="logistic", **{name: value}))  # type: ignore[arg-type]  # of any type

@@ -9,7 +9,20 @@ from typing import Annotated
 import typer
 
 from fedclade import __version__
-from fedclade.cli import attention, bench, data, deploy, encoders, groups, info, reproduce, run, runs
+from fedclade.cli import (
+    attention,
+    bench,
+    dashboard,
+    data,
+    deploy,
+    encoders,
+    export,
+    groups,
+    info,
+    reproduce,
+    run,
+    runs,
+)
 
 INTERRUPTED = 130  # an exit code
 
@@ -49,6 +62,8 @@ app.command("compare")(run.compare)
 app.command("resume")(run.resume)
 app.command("report")(runs.report)
 app.add_typer(runs.app, name="runs")
+app.command("dashboard")(dashboard.dashboard)
+app.command("export")(export.export)
 app.command("methods")(info.methods)
 app.add_typer(data.app, name="data")
 app.add_typer(data.worlds_app, name="worlds")

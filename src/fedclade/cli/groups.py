@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fedclade.cli.screen import Json, Quiet, emit, table
+from fedclade.cli.screen import Json, Quiet, emit, printable, table
 
 SHOWN = 8  # clients of a group that are named on the screen
 
@@ -50,16 +50,19 @@ def groups(
         assert isinstance(told, dict)
         emit({**told, "written": [str(machine), str(page)]})
         return
-    print(answer.sentence())
+    print(printable(answer.sentence()))
     if quiet:
         return
     silhouette, ratio, stability = figures_of(answer)
     print(f"How sure: silhouette {silhouette}, height ratio {ratio}, stability {stability}")
-    if answer.clear:
+    known = profiles(answer)
+    if len(known) > 1:
         rows = []
-        for each in profiles(answer):
+        for each in known:
             more = ", ..." if len(each.clients) > SHOWN else ""
             named = ", ".join(each.clients[:SHOWN]) + more
             rows.append((each.name, str(len(each.clients)), "; ".join(each.telling) or "-", named))
         table(("group", "clients", "unlike the others", "who"), rows, left=4)
+    if answer.encoded.left_out:
+        print(printable(f"Left out, the same in every row: {', '.join(answer.encoded.left_out)}"))
     print(f"Written: {machine}, {page}")

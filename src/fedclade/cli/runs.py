@@ -74,21 +74,26 @@ def report(
     figures: Annotated[
         Path | None, typer.Option(help="A folder for every figure as a file of its own.", show_default=False)
     ] = None,
-    form: Annotated[str, typer.Option("--format", help="Of these files: png, svg or pdf.")] = "png",
+    form: Annotated[
+        str, typer.Option("--format", help="Of these files: png (the default), svg or pdf.", show_default=False)
+    ] = "",
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Write one HTML file about one run, or several side by side. It works offline."""
+    from fedclade.nouns import InputError
     from fedclade.report.html import write_report
     from fedclade.report.static import check_format, write_figures
     from fedclade.runs.compare import runs_below
     from fedclade.runs.folder import RunFolder
 
+    if form and figures is None:
+        raise InputError("there are no figures to write", where="--format", got=form, need="--figures FOLDER beside it")
     # A folder of runs stands for all the runs in it.
     folders = [run for path in runs for run in runs_below(path) or (RunFolder.open(path),)]
-    check_format(form)
+    check_format(form or "png")
     written = write_report(folders, out or runs[0] / "report.html")
-    files = write_figures(folders, figures, form) if figures else []
+    files = write_figures(folders, figures, form or "png") if figures else []
     if as_json:
         told = {"report": str(written), "figures": [str(file) for file in files]}
         emit({**told, "runs": [str(folder.path) for folder in folders]})

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -31,6 +31,11 @@ def emit_csv(rows: Sequence[Mapping[str, object]]) -> None:
     writer.writerows(rows)
 
 
+def printable(text: str) -> str:
+    """The text without what a terminal would obey."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
+
+
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> None:
     """A table on stdout; the first `left` columns are text, the others numbers."""
     from rich.console import Console
@@ -42,51 +47,43 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, left: int =
         text = number < left
         drawn.add_column(heading, justify="left" if text else "right", no_wrap=not text or number == 0)
     for row in rows:
-        drawn.add_row(*(Text(cell) for cell in row))  # names are text, never markup
+        drawn.add_row(*(Text(printable(cell)) for cell in row))  # names are text, never markup
     wide = sys.stdout.isatty()
     Console(width=None if wide else 200, highlight=False, soft_wrap=not wide).print(drawn)
 
 
 @contextmanager
 def progress(quiet: bool) -> Iterator[Callable[[str], "Watch"]]:
-    """Something to watch runs with: a bar for each on a terminal, else a line on stderr at each evaluation."""
-    if quiet:
+    """Something to watch runs with: a bar for each on a terminal; elsewhere nothing is said."""
+    if quiet or not sys.stderr.isatty():
         yield lambda _: lambda _: None
-    elif not sys.stderr.isatty():
+        return
+    from rich import progress as rich
+    from rich.console import Console
 
-        def lines(title: str) -> "Watch":
-            def line(now: "Progress") -> None:
+    columns = (
+        rich.TextColumn("{task.description}", markup=False),
+        rich.BarColumn(bar_width=None),
+        rich.TextColumn("{task.fields[reached]}", markup=False),
+        rich.TimeRemainingColumn(compact=True, elapsed_when_finished=True),
+    )
+    with rich.Progress(*columns, console=Console(stderr=True), expand=True) as bars:
+
+        def bar(title: str) -> "Watch":
+            task = bars.add_task(title, total=None, reached="")
+            best: list[str] = []  # what was said of the accuracy last
+
+            def move(now: "Progress") -> None:
                 if now.accuracy is not None:
-                    with suppress(BrokenPipeError):  # nobody reads on, and the run goes on
-                        print(
-                            f"{title}: round {now.round}/{now.rounds}, accuracy {100 * now.accuracy:.1f} %",
-                            file=sys.stderr,
-                        )
+                    best[:] = [f", accuracy {100 * now.accuracy:.1f} %"]
+                reached = f"round {now.round}/{now.rounds}, {now.clients} clients{''.join(best)}"
+                if (
+                    bars.tasks[task].total is None
+                ):  # a run that is resumed does not begin at 0: time is measured from here
+                    bars.reset(task, total=now.rounds, completed=now.round, reached=reached)
+                else:
+                    bars.update(task, completed=now.round, reached=reached)
 
-            return line
+            return move
 
-        yield lines
-    else:
-        from rich import progress as rich
-        from rich.console import Console
-
-        columns = (
-            rich.TextColumn("{task.description}", markup=False),
-            rich.BarColumn(),
-            rich.MofNCompleteColumn(),
-            rich.TextColumn("{task.fields[accuracy]}"),
-            rich.TimeRemainingColumn(),
-        )
-        with rich.Progress(*columns, console=Console(stderr=True)) as bars:
-
-            def bar(title: str) -> "Watch":
-                task = bars.add_task(title, total=None, accuracy="")
-
-                def move(now: "Progress") -> None:
-                    bars.update(task, total=now.rounds, completed=now.round)
-                    if now.accuracy is not None:
-                        bars.update(task, accuracy=f"accuracy {100 * now.accuracy:.1f} %")
-
-                return move
-
-            yield bar
+        yield bar

@@ -1,6 +1,6 @@
 """A user's folder, with a folder of images or a file of examples for each client, as a federation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from fedclade.nouns import ClientId, InputError
 
 FILES = (".npz", *TABLES)
 Found = dict[ClientId, tuple[NDArray[np.generic], Named]]
+Read = Callable[[pa.Table, Sequence[str], str], NDArray[np.generic]]
 """Each client's inputs, and its labels as they were written."""
 
 
@@ -35,6 +36,15 @@ def from_folder(path: str | PathLike[str], *, test: float = 0.2, seed: int = 0, 
     files are left out.
     """
     root = Path(path)
+    entries, folders = entries_of(root)
+    found = from_images(root, folders) if folders else from_files(root, entries, label)[0]
+    numbers, names = numbered([labels for _, labels in found.values()], str(root))
+    arrays = {client: (inputs, codes) for (client, (inputs, _)), codes in zip(found.items(), numbers, strict=True)}
+    return from_named(arrays, names, test=test, seed=seed, name=str(root))
+
+
+def entries_of(root: Path) -> tuple[Sequence[Path], Sequence[Path]]:
+    """What a folder has, an entry for each client, and the folders among them: all of them or none."""
     entries = listed(root, root)
     folders = [entry for entry in entries if entry.is_dir()]
     if folders and len(folders) < len(entries):
@@ -45,10 +55,7 @@ def from_folder(path: str | PathLike[str], *, test: float = 0.2, seed: int = 0, 
             got=f"{stray.name!r} beside {folders[0].name!r}",
             need="a folder for each client, or a file for each",
         )
-    found = from_images(root, folders) if folders else from_files(root, entries, label)[0]
-    numbers, names = numbered([labels for _, labels in found.values()], str(root))
-    arrays = {client: (inputs, codes) for (client, (inputs, _)), codes in zip(found.items(), numbers, strict=True)}
-    return from_named(arrays, names, test=test, seed=seed, name=str(root))
+    return entries, folders
 
 
 def from_images(root: Path, folders: Sequence[Path]) -> Found:
@@ -114,7 +121,7 @@ def images_in(root: Path, folder: Path) -> list[Path]:
     return entries
 
 
-def from_files(root: Path, files: Sequence[Path], label: str) -> tuple[Found, tuple[str, ...]]:
+def from_files(root: Path, files: Sequence[Path], label: str, read: Read = features) -> tuple[Found, tuple[str, ...]]:
     """What is in client.npz, client.csv, client.parquet, and what the columns are called; no label: one of no name."""
     owners: dict[ClientId, Path] = {}
     for file in files:
@@ -145,7 +152,7 @@ def from_files(root: Path, files: Sequence[Path], label: str) -> tuple[Found, tu
                 need="the same columns in every file",
             )
         labels = named(table.column(label), f"{file}, column {label!r}") if label else unlabelled(table.num_rows)
-        found[client] = (features(table, columns, str(file)), labels)
+        found[client] = (read(table, columns, str(file)), labels)
     return found, columns
 
 

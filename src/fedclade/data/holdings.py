@@ -13,14 +13,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fedclade.data.columns import feature_names, features, is_text, named
+from fedclade.data.columns import LARGEST, exact, feature_names, is_text, named
 from fedclade.data.files.npz import NAMES, read_arrays
-from fedclade.data.folders import check_ending, from_files, from_images, images_in, listed, pictures_of
+from fedclade.data.folders import check_ending, entries_of, from_files, from_images, images_in, listed, pictures_of
 from fedclade.data.labels import Named, numbered
 from fedclade.data.tables import TABLES, read_table
 from fedclade.nouns import ClientId, InputError, checked_ids
 
-Floats = NDArray[np.float32]
+Floats = NDArray[np.float32] | NDArray[np.float64]
 ENDINGS = (*TABLES, ".npz")
 
 
@@ -30,7 +30,7 @@ class Holdings:
 
     name: str
     inputs: Mapping[ClientId, Floats]
-    """(examples, ...): tables of numbers, or images from 0 to 1."""
+    """(examples, ...): tables of numbers, with all their digits, or images from 0 to 1."""
     labels: Mapping[ClientId, NDArray[np.int64]]
     """(examples,): all 0 where there are no labels."""
     class_names: tuple[str, ...]
@@ -81,13 +81,18 @@ def in_table(path: Path, client: str, label: str, without: Sequence[str]) -> Hol
     table = read_table(path, text=client)
     if client == label:
         raise InputError("client and label are one column", where=str(path), got=repr(client), need="two columns")
+    for name, what in ((client, "client"), (label, "label")):
+        if name and name in without:
+            raise InputError(
+                f"the {what}'s column is left out", where="--without", got=repr(name), need="another column"
+            )
     apart = [name for name in dict.fromkeys((client, label, *without)) if name]
     kept = feature_names(table, apart, str(path))
     owners = named(table.column(client), f"{path}, column {client!r}")
     labels = named(table.column(label), f"{path}, column {label!r}") if label else None
     text = [name for name in kept if is_text(table.column(name).type)]
     try:
-        inputs = features(table, kept, str(path))
+        inputs = exact(table, kept, str(path))
     except InputError as wrong:
         do = f"write it as numbers, or leave it out: --without {quote(text[0])}" if text else wrong.do
         raise InputError(wrong.what, where=wrong.where, got=wrong.got, need=wrong.need, do=do) from None
@@ -146,18 +151,9 @@ def by_owner(name: str, owners: Named, inputs: Floats, labels: Named | None, col
 
 def from_entries(root: Path, label: str) -> Holdings:
     """What a folder has: an entry for each client."""
-    entries = listed(root, root)
-    folders = [entry for entry in entries if entry.is_dir()]
-    if folders and len(folders) < len(entries):
-        stray = next(entry for entry in entries if not entry.is_dir())
-        raise InputError(
-            "folders and files stand side by side",
-            where=str(root),
-            got=f"{stray.name!r} beside {folders[0].name!r}",
-            need="a folder for each client, or a file for each",
-        )
+    entries, folders = entries_of(root)
     if not folders:
-        found, columns = from_files(root, entries, label)
+        found, columns = from_files(root, entries, label, exact)
     elif label:
         raise InputError(
             "images have no label column",
@@ -185,8 +181,10 @@ def from_entries(root: Path, label: str) -> Holdings:
 
 
 def scaled(inputs: NDArray[np.generic]) -> Floats:
-    """Numbers as float32; bytes from 0 to 1."""
-    return inputs.astype(np.float32) / np.float32(255) if inputs.dtype == np.uint8 else inputs.astype(np.float32)
+    """Numbers of a table with all digits, those of images as float32; bytes from 0 to 1."""
+    if inputs.ndim == 2:
+        return inputs.astype(np.float64) / (255 if inputs.dtype == np.uint8 else 1)
+    return inputs.astype(np.float32) / np.float32(255 if inputs.dtype == np.uint8 else 1)
 
 
 def checked(found: Holdings) -> Holdings:
@@ -197,7 +195,7 @@ def checked(found: Holdings) -> Holdings:
         got = " and ".join(f'{shape} in client "{client}"' for shape, client in list(shapes.items())[:2])
         raise InputError("clients' inputs differ in shape", where=found.name, got=got, need="one shape")
     for client, inputs in found.inputs.items():
-        if not np.isfinite(inputs).all():
+        if not (np.abs(inputs) <= LARGEST).all():
             raise InputError(
                 "inputs are not finite",
                 where=f'{found.name}, client "{client}"',

@@ -11,7 +11,7 @@ from fedclade.methods.flt import FLT
 from fedclade.methods.ifca import IFCA
 from fedclade.methods.local import Local
 from fedclade.methods.pca import PCA
-from fedclade.methods.protocol import AnyMethod, Careful, Fact, Facts, First, Judging, Method
+from fedclade.methods.protocol import AnyMethod, Careful, Fact, Facts, First, Judging, Method, Sharing
 from fedclade.methods.registry import METHODS, Known, method_named, name_of, register
 from fedclade.methods.selection import Selection, Standing, selected
 from fedclade.relate.discovery import Found
@@ -39,6 +39,7 @@ __all__ = [
     "Local",
     "Method",
     "Selection",
+    "Sharing",
     "Standing",
     "method_named",
     "name_of",

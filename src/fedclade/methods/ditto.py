@@ -49,6 +49,9 @@ class Ditto:
     def assignment(self, state: Pairs) -> Assignment:
         return state.own
 
+    def learnt_together(self, state: Pairs) -> Assignment:
+        return Assignment.of_one(state.common, state.own.clients)
+
     def place(self, state: Pairs, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> Pairs:
         rows = np.repeat(state.common[None, :], len(newcomers), axis=0)
         return replace(state, own=state.own.replaced(newcomers, rows))

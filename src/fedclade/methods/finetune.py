@@ -45,5 +45,8 @@ class FineTuned:
     def assignment(self, state: Tuned) -> Assignment:
         return FedAvg().assignment(state.common) if state.own is None else state.own
 
+    def learnt_together(self, state: Tuned) -> Assignment:
+        return FedAvg().assignment(state.common)
+
     def place(self, state: Tuned, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> Tuned:
         return Tuned(FedAvg().place(state.common, newcomers, fleet, now))

@@ -71,6 +71,15 @@ class Method(Protocol[State]):
 
 
 @runtime_checkable
+class Sharing(Protocol):
+    """A method whose clients use models of their own, and learn others together."""
+
+    def learnt_together(self, state: Any) -> Assignment:
+        """What they learn together, of every client: what drifts are compared from."""
+        ...
+
+
+@runtime_checkable
 class Careful(Protocol):
     """A method whose settings do not go with every net, or with every local training."""
 

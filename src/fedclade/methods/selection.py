@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from fedclade.fleet.protocol import Fleet, Updates
-from fedclade.methods.policy import allotted, by_groups, by_scores, grouped, least
+from fedclade.methods.policy import SLACK, allotted, by_groups, by_scores, grouped, least
 from fedclade.methods.protocol import Fact
-from fedclade.nouns import Assignment, ClientId, Groups, InputError, Round, Rows, settings
+from fedclade.nouns import Assignment, ClientId, InputError, Round, Rows, settings
 from fedclade.relate import attention, cosine_attention
-from fedclade.relate.drifts import cosine_scores, drift_groups, principal_scores
+from fedclade.relate.drifts import cosine_scores, drift_groups, nearest, principal_scores
 
 Score = Literal["groups", "pca", "cosine", "attention", "attention+"]
 """What drifts are asked for: groups of like directions, the first principal component, the cosine to the mean, or what
@@ -82,10 +82,12 @@ class Standing:
         return replace(self, used={**self.used, **{client: self.used[client] + 1 for client in chosen}})
 
     def with_clients(self, clients: tuple[ClientId, ...]) -> "Standing":
-        """The same of these clients. Who is new counts as the least used of them, so that nobody else has to wait."""
-        new = [client for client in clients if client not in self.used]
-        fewest = min((self.used[client] for client in clients if client in self.used), default=0)
-        return replace(self, used={**self.used, **dict.fromkeys(new, fewest)}) if new else self
+        """The same of these clients. Nobody has to wait for who is new, or was away: they begin with the least used."""
+        there = [self.used[client] for client in clients if client in self.used]
+        behind = max(there, default=0) - SLACK - 1  # nobody who was there is further behind
+        fewest = min((times for times in there if times >= behind), default=0)
+        late = [client for client in clients if client not in self.used or self.used[client] < behind]
+        return replace(self, used={**self.used, **dict.fromkeys(late, fewest)}) if late else self
 
     def heard(self, look: "Look", starts: Assignment, updates: Updates, now: Round) -> "Standing":
         """The same after a check-in: drifts are compared among clients that were sent the same model.
@@ -97,26 +99,31 @@ class Standing:
             return self
         place = {client: number for number, client in enumerate(updates.clients)}
         scores: dict[ClientId, float] = {}
-        group: dict[ClientId, int] = {}
+        group = dict(self.group)
         for own in grouped({client: starts.home[client] for client in updates.clients}):
             drifts = updates.rows[[place[client] for client in own]] - starts.row_of(own[0])
+            seen = (look or principal_scores)(drifts)  # beside groups only to be looked at
+            scores |= dict(zip(own, seen.tolist(), strict=True))
             if look is not None:
-                scores |= dict(zip(own, look(drifts).tolist(), strict=True))
                 continue
-            known = all(client in self.group for client in own)
-            found = drift_groups(own, drifts, sure=known)
+            known = {client: group[client] for client in own if client in group}
+            found = drift_groups(own, drifts, sure=bool(known))
             if known and len(found) == 1:
-                found = Groups.from_labels({client: self.group[client] for client in own})
+                group |= nearest(known, own, drifts)
+                continue
+            same = starts.home[own[0]]
             first = max(group.values(), default=UNKNOWN) + 1
+            group = {client: number for client, number in group.items() if starts.home.get(client) != same}
             group |= {client: first + number for client, number in found.labels.items()}
         return replace(self, scores=scores, group=group, checked=now.number)
 
     def told(self) -> dict[str, Fact]:
-        """What a check-in found, as facts."""
+        """What a check-in found, as facts; of many clients only that there was one."""
         facts: dict[str, Fact] = {"check_in": True}
         if len(self.used) <= SHOWN:
-            facts["used"] = dict(self.used)
-            facts["scores" if self.scores else "drift_groups"] = dict(self.scores or self.group)
+            facts |= {"used": dict(self.used), "scores": dict(self.scores)}
+            if self.group:
+                facts["drift_groups"] = dict(self.group)
         return facts
 
 
@@ -159,16 +166,22 @@ def participants(
     return tuple(sorted(chosen))
 
 
+def compares(models: Assignment) -> bool:
+    """Whether anybody shares a model with somebody: otherwise there are no drifts that could be compared."""
+    return len(set(models.home.values())) < len(models.home)
+
+
 def selected(
     how: Selection, standing: Standing, models: Assignment, fleet: Fleet, now: Round
 ) -> tuple[Standing, Round, dict[str, Fact]]:
-    """The round with its participants, after a check-in if one is due; and what is to be told."""
+    """The round with its participants, after a check-in if one is due; and what is to be told.
+
+    Where every client has a model of its own, the least used take part.
+    """
     standing = standing.with_clients(models.clients)
-    facts: dict[str, Fact] = {}
-    if how.selection != "random" and how.selection != "balanced" and standing.due(how.check_in, now):
-        seen = look(how.selection, how.network, fleet)
-        standing = standing.heard(seen, models, fleet.train(models, now), now)
-        facts = standing.told()
-    chance = now.generator("selection")
-    chosen = participants(how.selection, standing, models.home, now.wanted(len(models.home)), chance)
-    return standing.after(chosen), replace(now, chosen=chosen), facts
+    by, facts = how.selection if compares(models) else "balanced", dict[str, Fact]()
+    if by != "random" and by != "balanced" and standing.due(how.check_in, now):
+        standing = standing.heard(look(by, how.network, fleet), models, fleet.train(models, now), now)
+        facts = standing.told() if standing.checked == now.number else facts
+    chosen = participants(by, standing, models.home, now.wanted(len(models.home)), now.generator("selection"))
+    return standing.after(chosen), replace(now, chosen=chosen), {**facts, "chosen": list(chosen)}

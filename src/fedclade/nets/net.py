@@ -32,6 +32,10 @@ class Piece:
     stop: int
     trained: bool
 
+    def __str__(self) -> str:
+        """Its name and shape, `conv.weight 6x1x5x5`."""
+        return f"{self.name} {'x'.join(str(side) for side in self.shape)}"
+
 
 @dataclass(frozen=True)
 class Net:

@@ -12,12 +12,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 
 from fedclade.nouns import InputError, Row, Rows, generator
+from fedclade.relate.drifts import DIGITS
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix  # a quarter of a second, of every process at a site
 
 HIDDEN, HEADS = (512, 128, 32), 4  # as in `fedclade.nets.attention`, which is not below this room
 WIDTH = HIDDEN[-1] // HEADS  # numbers of a query or a key (d_k)
@@ -25,7 +29,6 @@ LONGEST = 20_000  # numbers of a drift that the first layer reads as they are; l
 PROJECTED = 1024  # numbers that they become, unless the network says otherwise
 PLACES = 4  # where each number of a drift goes, in a projection
 BLOCK = 2**16  # numbers of a drift that are projected at once
-DIGITS = 9  # of a score: clients with equal drifts have equal ones, however a product of matrices is summed
 
 Floats = NDArray[np.float64]
 
@@ -147,8 +150,10 @@ def projected(rows: Floats, width: int) -> Floats:
     return found
 
 
-def projection(length: int, width: int) -> Iterator[tuple[int, csr_matrix]]:
+def projection(length: int, width: int) -> "Iterator[tuple[int, csr_matrix]]":
     """The projection in blocks of rows: where each begins, and (rows, width). The same for everybody."""
+    from scipy.sparse import csr_matrix
+
     for number, start in enumerate(range(0, length, BLOCK)):
         rows = min(BLOCK, length - start)
         chance = generator("attention", "projection", number)

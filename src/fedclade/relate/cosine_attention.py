@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedclade.nouns import InputError, Rows
-from fedclade.relate.attention import DIGITS, Floats, softmax
-from fedclade.relate.drifts import unit
+from fedclade.relate.attention import Floats, softmax
+from fedclade.relate.drifts import DIGITS, unit
 
 HOTTEST = 100.0  # a temperature beyond it is no better than this one
 SAME = 1e-6  # of a direction's length: who is nearer than this to the mean is at it

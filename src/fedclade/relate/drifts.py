@@ -4,7 +4,7 @@ A score is one number for each client: clients with like data should have like s
 whom. All of them look at directions only; how far a client moved says how much it trained.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from fedclade.relate.number import CHANCE, GATE, apart_of
 
 Scores = NDArray[np.float64]
 """(clients,)"""
+DIGITS = 9  # of a score: clients with equal drifts have equal ones, however a product of matrices is summed
 
 
 def unit(drifts: Rows) -> NDArray[np.float64]:
@@ -32,7 +33,7 @@ def principal_scores(drifts: Rows) -> Scores:
     apart -= apart.mean(axis=0)
     values, vectors = np.linalg.eigh(apart @ apart.T)  # as small as there are clients
     places = vectors[:, -1] * np.sqrt(max(values[-1], 0.0))
-    found: Scores = places * (np.sign(places[np.abs(places).argmax()]) or 1.0)
+    found: Scores = np.round(places * (np.sign(places[np.abs(places).argmax()]) or 1.0), DIGITS)
     return found
 
 
@@ -40,7 +41,7 @@ def cosine_scores(drifts: Rows) -> Scores:
     """The cosine between each drift and the mean of all."""
     mean = drifts.mean(axis=0, dtype=np.float64)
     length = float(np.linalg.norm(mean))
-    found: Scores = unit(drifts) @ (mean / length) if length else np.zeros(len(drifts))
+    found: Scores = np.round(unit(drifts) @ (mean / length), DIGITS) if length else np.zeros(len(drifts))
     return found
 
 
@@ -57,3 +58,12 @@ def drift_groups(clients: Sequence[ClientId], drifts: Rows, *, sure: bool = True
     np.fill_diagonal(squared, 0)
     cut = best_cut(apart_of(Matrix(tuple(clients), np.sqrt(squared).astype(np.float32))))
     return cut.groups if not sure or cut.gate >= GATE + CHANCE / len(clients) else Groups((tuple(clients),))
+
+
+def nearest(group: Mapping[ClientId, int], clients: Sequence[ClientId], drifts: Rows) -> dict[ClientId, int]:
+    """The group of each of these clients: its own where it has one, or that whose drifts point most like its own."""
+    ways = unit(drifts)
+    numbers = sorted({group[client] for client in clients if client in group})
+    means = np.stack([ways[[group.get(client) == number for client in clients]].mean(axis=0) for number in numbers])
+    like = (ways @ means.T).argmax(axis=1)
+    return {client: group.get(client, numbers[like[place]]) for place, client in enumerate(clients)}

@@ -29,12 +29,6 @@ MEANING = (
 
 def write_groups(answer: Answer, folder: Path) -> tuple[Path, Path]:
     """groups.json and groups.html, in this folder."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        machine = folder / "groups.json"
-        write_file(machine, json.dumps(as_json(answer), indent=2, allow_nan=False).encode() + b"\n")
-    except OSError as wrong:
-        raise InputError("the groups cannot be written", where=str(folder), got=wrong.strerror or str(wrong)) from None
     known = profiles(answer)
     page = rendered(
         "groups.html",
@@ -47,6 +41,12 @@ def write_groups(answer: Answer, folder: Path) -> tuple[Path, Path]:
         most=200,
         version=__version__,
     )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        machine = folder / "groups.json"
+        write_file(machine, json.dumps(as_json(answer), indent=2, allow_nan=False).encode() + b"\n")
+    except OSError as wrong:
+        raise InputError("the groups cannot be written", where=str(folder), got=wrong.strerror or str(wrong)) from None
     return machine, written(page, folder / "groups.html")
 
 
@@ -69,6 +69,7 @@ def as_json(answer: Answer) -> object:
             "answer": answer.sentence(),
             "count": answer.found.count if answer.clear else 1,
             "outliers": list(answer.found.outliers),
+            "left_out": list(answer.encoded.left_out),
             "sure": {
                 "silhouette": round(sure.silhouette, 4),
                 "needed": sure.needed,

@@ -1,6 +1,7 @@
 """The report: one HTML file that works offline, about one run or several side by side."""
 
 from collections.abc import Sequence
+from math import isnan
 from pathlib import Path
 
 from fedclade import __version__
@@ -65,13 +66,21 @@ def told(story: Story, hurt: tuple[str, ...] | None) -> dict[str, object]:
 
 def verdict(stories: Sequence[Story], lines: Sequence[Line]) -> str:
     """The whole report in a sentence."""
-    best = max(lines, key=lambda line: line.accuracy)
+    known = [line for line in lines if not isnan(line.accuracy)]
+    if not known:
+        return "Nobody could be evaluated."
+    best = max(known, key=lambda line: line.accuracy)
     clients = len(stories[0].final_accuracy())
     if len(lines) == 1:
         reached = f"{100 * best.accuracy:.1f} % mean accuracy over {clients} clients"
         return f"{best.method} reached {reached} in {best.rounds} rounds."
-    others = ", ".join(f"{line.method} {100 * line.accuracy:.1f} %" for line in lines if line is not best)
-    return f"{best.method} was best: {100 * best.accuracy:.1f} % mean accuracy over {clients} clients ({others})."
+    shown = f"{100 * best.accuracy:.1f} %"
+    ties = [line.method for line in known if f"{100 * line.accuracy:.1f} %" == shown]
+    others = [f"{line.method} {100 * line.accuracy:.1f} %" for line in known if line.method not in ties]
+    others += [f"{line.method} not evaluated" for line in lines if isnan(line.accuracy)]
+    first = f"{best.method} was best" if len(ties) == 1 else f"{' and '.join(ties)} came out alike"
+    rest = f" ({', '.join(others)})" if others else ""
+    return f"{first}: {shown} mean accuracy over {clients} clients{rest}."
 
 
 def shared_environment(stories: Sequence[Story]) -> Facts:

@@ -9,6 +9,7 @@ from fedclade.nouns import ClientId
 from fedclade.runs.looking import Answer
 
 TELLING = 3  # statements about a group
+SURE = 3.0  # standard errors that shares must differ by: few examples differ by much by chance
 LEAST_SHARE, LEAST_MEAN = 0.1, 0.25  # a difference below this (of all examples, in deviations) is not worth a word
 
 
@@ -30,18 +31,23 @@ class Profile:
 
 
 def profiles(answer: Answer) -> list[Profile]:
-    """A profile of each group; of everybody together if there are no groups."""
-    members = answer.found.partition.members if answer.clear else (answer.found.partition.clients,)
-    names = group_names(members)
+    """A profile of each group, and of each client that is like nobody; of everybody else together if there are none."""
+    members = answer.found.partition.members
+    if not answer.clear:
+        members = tuple(sorted(members, key=len, reverse=True))  # those who are like nobody come last
+    names = group_names(members, answer.clear)
     made = [profile(answer, name, group) for name, group in zip(names, members, strict=True)]
     return [with_words(answer, each, made) for each in made]
 
 
-def group_names(members: tuple[tuple[ClientId, ...], ...]) -> list[str]:
-    """Groups by their numbers; a client that is like nobody by its name."""
+def group_names(members: tuple[tuple[ClientId, ...], ...], clear: bool) -> list[str]:
+    """Groups by their numbers, or everybody (else) if there are none; a client that is like nobody by its name."""
     if len(members) == 1:
         return ["everybody"]
-    return [f"group {number}" if len(group) > 1 else f"{group[0]} alone" for number, group in enumerate(members)]
+    return [
+        f"{group[0]} alone" if len(group) == 1 else f"group {number}" if clear else "everybody else"
+        for number, group in enumerate(members)
+    ]
 
 
 def profile(answer: Answer, name: str, clients: tuple[ClientId, ...]) -> Profile:
@@ -67,6 +73,15 @@ def by_label(rows: NDArray[np.float64], labels: NDArray[np.int64], classes: int)
         return np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], np.nan)
 
 
+def share_errors(mine: Profile, others: list[Profile]) -> NDArray[np.float64]:
+    """(labels,): by how much shares differ by chance if they are the same, as one standard error."""
+    count = sum(each.examples for each in others)
+    both = [mine, *others]
+    pooled = np.average([each.shares for each in both], axis=0, weights=[each.examples for each in both])
+    errors: NDArray[np.float64] = np.sqrt(pooled * (1 - pooled) * (1 / mine.examples + 1 / count))
+    return errors
+
+
 def with_words(answer: Answer, mine: Profile, everybody: list[Profile]) -> Profile:
     """The profile with what sets it apart from all others taken together, the strongest first."""
     others = [each for each in everybody if each is not mine]
@@ -77,7 +92,8 @@ def with_words(answer: Answer, mine: Profile, everybody: list[Profile]) -> Profi
     names, labels = answer.encoded.names, answer.data.class_names
     if labels:
         there = np.average([each.shares for each in others], axis=0, weights=weights)
-        for label in np.flatnonzero(np.abs(mine.shares - there) >= LEAST_SHARE):
+        apart = np.abs(mine.shares - there)
+        for label in np.flatnonzero((apart >= LEAST_SHARE) & (apart > SURE * share_errors(mine, others))):
             share, other = mine.shares[label], there[label]
             said.append(
                 (abs(share - other) / 0.2, f"label {labels[label]}: {100 * share:.0f} % (others {100 * other:.0f} %)")

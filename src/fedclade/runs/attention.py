@@ -55,10 +55,11 @@ class AttentionTraining:
 
 def trained(source: Source, how: AttentionTraining, watch: Watch = lambda _: None) -> Kept:
     """A network that watched clients of this source."""
+    check_used(how)
     federation = Dominant(clients=how.clients, mix=how.mix, examples=how.examples).spread(source, how.seed)
     settings = {"start": how.start} if how.net == "abc_cnn" else {}
     net = net_for(how.net, federation.shape, federation.classes, settings)
-    reference = reference_of(source, federation, how.reference, how.seed)
+    reference = reference_of(source, federation, how.reference, how.seed) if how.kind == "attention" else None
     local = LocalTraining(steps=how.steps, batch=how.batch, lr=how.lr, momentum=how.momentum)
     run = partial(watch_run, federation, reference, net, local=local, rounds=how.rounds, seed=how.seed)
     told: dict[str, object] = {"source": source.name, "world": "dominant", **plain(how)}
@@ -78,8 +79,17 @@ def trained(source: Source, how: AttentionTraining, watch: Watch = lambda _: Non
         seed=how.seed,
         watch=lambda epoch, error: watch(f"epoch {epoch}/{how.epochs}, error on held-out rounds {error:.4f}"),
     )
-    made = {"inputs": inputs, "projected": "yes" if inputs < net.size else "no", "held_out_mse": less}
+    made = {"numbers": net.size, "inputs": inputs, "held_out_mse": less}
     return Kept(how.kind, row, told | made)
+
+
+def check_used(how: AttentionTraining) -> None:
+    """An error if something is asked for that the kind does not look at."""
+    usual = AttentionTraining()
+    for name in ("head", "project", "reference", "epochs") if how.kind == "attention+" else ():
+        if getattr(how, name) != getattr(usual, name):
+            got = str(getattr(how, name))
+            raise InputError(f"{name} is for another kind", where=f"attention.{name}", got=got, need='"attention"')
 
 
 def temperature(run: Run, how: AttentionTraining, watch: Watch) -> tuple[Row, float]:

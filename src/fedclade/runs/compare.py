@@ -11,6 +11,7 @@ from fedclade.data import Federation
 from fedclade.fleet.simulated import cores
 from fedclade.methods import AnyMethod, Selection
 from fedclade.nouns import InputError
+from fedclade.nouns.settings import names_of
 from fedclade.runs.abreast import abreast
 from fedclade.runs.experiment import EngineSettings, Experiment, lay_over, method_from, rest
 from fedclade.runs.folder import RunFolder, is_run
@@ -46,7 +47,10 @@ def asked_method(asked: str, experiment: Experiment) -> tuple[AnyMethod, Selecti
     same = name == experiment.method_name
     if not colon:
         return (experiment.method, experiment.selection) if same else method_from({"name": name})
-    tables: dict[str, object] = {"method": rest(tomllib.loads(experiment.toml())["method"], "name") if same else {}}
+    before = rest(tomllib.loads(experiment.toml())["method"], "name") if same else {}
+    if "selection" in [setting.partition("=")[0].strip() for setting in settings.split(",")]:
+        before = rest(before, *names_of(Selection))  # those of another selection mean nothing to it
+    tables: dict[str, object] = {"method": before}
     for setting in settings.split(","):
         if not setting.partition("=")[1]:
             raise InputError("a method is not usable", where="--method", got=f'"{asked}"', need="name:key=value,...")

@@ -235,9 +235,12 @@ def method_from(table: Table) -> tuple[AnyMethod, Selection]:
 
 def check_selection(selection: Selection, given: Iterable[str], chooses: bool) -> None:
     """An error if a setting of these would do nothing."""
-    if chooses and selection.selection != "random":
+    if chooses and (idle := [name for name in names_of(Selection) if name in given]):
         raise InputError(
-            "this method chooses itself", where="method.selection", got=f'"{selection.selection}"', need="method.score"
+            "this method chooses itself",
+            where=f"method.{idle[0]}",
+            got="a selection",
+            need="its own settings: ABC(...)",
         )
     selection.attends()
     if "check_in" in given and selection.selection in ("random", "balanced"):
@@ -253,7 +256,8 @@ def chosen_by(selection: Selection) -> Table:
     """A selection as keys of a method's table: only what is in use."""
     if selection.selection == "random":
         return {}
-    return rest(plain(selection), *(("check_in", "network") if selection.selection == "balanced" else ()))
+    idle = ["network"] if not selection.network else []
+    return rest(plain(selection), *idle, *(["check_in"] if selection.selection == "balanced" else []))
 
 
 def section(tables: Mapping[str, object], name: str) -> Table:

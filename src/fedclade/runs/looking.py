@@ -23,11 +23,13 @@ from fedclade.relate.figures import figures
 from fedclade.relate.number import given_number, some_of, stability
 
 PUBLIC = "public"  # the encoder that every client has
-FEWEST = 3  # clients: two have nobody to be told apart from
+FEWEST = 4  # clients: of three, no group can stand apart from another
 MOST_LABELS = 1000  # more are a column of names or of measurements
 ROOM = 2**28  # numbers that all clients' moments may take
 BEYOND = 5.0  # deviations: what is further out counts as this far, so one wrong cell is not the whole answer
+SAME = 1e-13  # a column that differs by this part of itself differs by rounding
 MOST_RATIO = 1000.0  # of heights: more says no more
+NAMED = 5  # clients unlike all others that the answer names
 COMPARED = 1000  # clients that stability looks at
 
 
@@ -39,6 +41,8 @@ class Encoded:
     """(examples, numbers)"""
     names: tuple[str, ...]
     """What the numbers are called; empty where they are an encoder's own."""
+    left_out: tuple[str, ...] = ()
+    """Columns that never change."""
 
 
 @dataclass(frozen=True)
@@ -75,10 +79,12 @@ class Answer:
 
     def sentence(self) -> str:
         """The answer in a sentence."""
-        clients = len(self.data.inputs)
+        clients, alone = len(self.data.inputs), len(self.found.outliers)
+        if not self.clear and alone:
+            named = ", ".join(self.found.outliers[:NAMED]) + (", ..." if alone > NAMED else "")
+            return f"one model for {clients - alone} clients; {alone} unlike all others: {named}"
         if not self.clear:
             return f"no clear groups: use one model for all {clients} clients"
-        alone = len(self.found.outliers)
         also = f", and {alone} client{'s' if alone > 1 else ''} unlike all others" if alone else ""
         return f"{self.found.count} groups in {clients} clients{also}"
 
@@ -132,21 +138,34 @@ def encode(data: Holdings, encoder: str) -> Encoded:
         return standardised(data)
     known = opened(encoder or PUBLIC, shape)
     made = encoder_named(known.kind, known.weights)
-    return Encoded({client: made.encode(inputs).astype(np.float64) for client, inputs in data.inputs.items()}, ())
+    return Encoded(
+        {
+            client: made.encode(inputs.astype(np.float32, copy=False)).astype(np.float64)
+            for client, inputs in data.inputs.items()
+        },
+        (),
+    )
 
 
 def standardised(data: Holdings) -> Encoded:
     """Each column less its mean and over its deviation, cut off far out; columns that never change are left out."""
-    whole = np.concatenate([inputs.astype(np.float64) for inputs in data.inputs.values()])
+    first = next(iter(data.inputs.values()))[0].astype(np.float64)
+    near = {client: inputs.astype(np.float64) - first for client, inputs in data.inputs.items()}  # keeps digits
+    whole = np.concatenate(list(near.values()))
     mean, deviation = whole.mean(axis=0), whole.std(axis=0)
-    kept = deviation > 1e-9 * np.maximum(np.abs(mean), 1e-300)
+    kept = deviation > SAME * np.maximum(np.abs(first), 1e-280)
     if not kept.any():
         raise InputError("no column ever changes", where=data.name, got="the same row everywhere", need="numbers")
     examples = {
         client: np.clip((inputs[:, kept] - mean[kept]) / deviation[kept], -BEYOND, BEYOND)
-        for client, inputs in data.inputs.items()
+        for client, inputs in near.items()
     }
-    return Encoded(examples, tuple(name for name, there in zip(data.features, kept, strict=True) if there))
+    named = list(zip(data.features, kept, strict=True))
+    return Encoded(
+        examples,
+        tuple(name for name, there in named if there),
+        tuple(name for name, there in named if not there),
+    )
 
 
 def moments_of(encoded: Encoded, data: Holdings) -> Moments:
@@ -183,7 +202,7 @@ def sureness(found: Found, seed: int) -> Sureness:
     ratio = 1.0
     if 2 <= count < len(heights):  # heights begin with the first merge: nothing is below that one
         least = max(float(heights[0]) / MOST_RATIO, np.finfo(float).tiny)  # a group may have no width at all
-        ratio = float(heights[count - 2]) / max(float(heights[count - 1]), least)
+        ratio = max(float(heights[count - 2]) / max(float(heights[count - 1]), least), 1.0)
     return Sureness(
         max(found.gates.values()), GATE, ratio, stability(some, given_number(some, count), chance) if count > 1 else 1.0
     )

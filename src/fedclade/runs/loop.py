@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from fedclade.fleet.protocol import Fleet, Refusal, Scores
-from fedclade.methods import AnyMethod, Facts, First, Selection, Standing, selected
+from fedclade.methods import AnyMethod, Facts, First, Selection, Sharing, Standing, selected
 from fedclade.nouns import Assignment, ClientId, Damaged, Groups, InputError, LocalTraining, Round, Stopped
 from fedclade.runs.client_table import CLIENTS
 from fedclade.runs.codec import pack, unpack
@@ -44,6 +44,8 @@ class Progress:
     round: int
     rounds: int
     accuracy: float | None
+    clients: int = 0
+    """Who could be asked in this round."""
 
 
 Watch = Callable[[Progress], None]
@@ -174,7 +176,8 @@ def play(
         news: Facts = {}
         with clock.server(ledger):
             if not by_chance:
-                standing, now, news = selected(selection, standing, models.only(present), counted, now)
+                learnt = method.learnt_together(state) if isinstance(method, Sharing) else models
+                standing, now, news = selected(selection, standing, learnt.only(present), counted, now)
             state, facts = method.round(state, counted, now)
         silence = 0 if ledger.trained else silence + 1
         if silence == SILENT_ROUNDS:
@@ -195,7 +198,10 @@ def play(
         save(folder, number, state, None if by_chance else standing, clock)
         watch(
             Progress(
-                number, plan.rounds, float(scores.accuracy.mean()) if scores is not None and scores.clients else None
+                number,
+                plan.rounds,
+                float(scores.accuracy.mean()) if scores is not None and scores.clients else None,
+                len(present),
             )
         )
     if scores is None:  # killed between the last checkpoint and the verdict

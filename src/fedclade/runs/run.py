@@ -148,7 +148,7 @@ def start(
     if isinstance(experiment.method, Encodes):
         experiment.method.check_encoder(lambda name: opened(name, place.shape))
     check_blind(experiment)
-    check_network(experiment, net)
+    network = check_network(experiment, net)
     state_class(experiment.method)
     if isinstance(experiment.method, Careful):
         experiment.method.check_settings(net.layers, experiment.local)
@@ -158,7 +158,9 @@ def start(
         "seed": experiment.run.seed,
         "data_sha256": place.fingerprint,
         "parameters": net.size,
+        "tensors": [] if experiment.local.blind else [str(piece) for piece in net.pieces],
         "path": place.path(net),
+        **({"network_sha256": network} if network else {}),
     }
     with RunFolder.create(path, experiment.toml(), known) as folder:
         return played(experiment, place, net, folder, None, watch)
@@ -195,6 +197,14 @@ def resume(
         net = the_net(experiment, place, own_net)
         if folder.finished:
             return Run(path.absolute(), folder.result(), net)
+        known = str(folder.environment().get("network_sha256", ""))
+        if (network := check_network(experiment, net)) != known:
+            raise InputError(
+                "the network is not the one that the run was started with",
+                where=str(path),
+                got=f"SHA-256 {network[:12]}...",
+                need=f"{known[:12]}...",
+            )
         before = str(folder.environment().get("path"))
         if not repair and place.path(net) != before:
             raise InputError(
@@ -277,23 +287,28 @@ def check_blind(experiment: Experiment) -> None:
             )
 
 
-def check_network(experiment: Experiment, net: Net) -> None:
-    """An error if an attention network is needed that is not there, or that reads more numbers than a model has."""
+def check_network(experiment: Experiment, net: Net) -> str:
+    """The checksum of the attention network that is used, if any; an error if it is not there or not for this net."""
     for part in (experiment.method, experiment.selection):
         kind, name = part.attends() if isinstance(part, Attends) else ("", "")
-        if kind and not name:
+        if not kind:
+            continue
+        if not name:
             raise InputError(
                 "a network is needed", where="method.network", need="its file", do="fedclade attention train SOURCE"
             )
-        weights = attending(name, kind).weights if kind else np.zeros(0, np.float32)
-        if kind == "attention" and inputs_of(weights) > net.size:
+        kept = attending(name, kind)
+        made_for = kept.recipe.get("numbers", inputs_of(kept.weights)) if kind == "attention" else net.size
+        if made_for != net.size:
             raise InputError(
                 "the network does not fit the net",
                 where="method.network",
-                got=f"one that reads {inputs_of(weights)} numbers",
-                need=f"at most {net.size}, as a model has",
+                got=f"one for models of {made_for} numbers",
+                need=f"{net.size}",
                 do="fedclade attention train, with this net",
             )
+        return kept.sha256
+    return ""
 
 
 def first_of(net: Net, experiment: Experiment, number: int) -> Row:

@@ -6,6 +6,7 @@ be tested on: the paper takes them from the test set that it stops by.
 """
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,7 +18,7 @@ from fedclade.data.examples import Source
 from fedclade.data.federation import ClientData
 from fedclade.fleet.simulated import SimulatedFleet
 from fedclade.nets import Net
-from fedclade.nouns import Assignment, ClientId, InputError, LocalTraining, Round, Row, Rows, generator
+from fedclade.nouns import Assignment, ClientId, InputError, LocalTraining, Round, Row, Rows, Stopped, generator
 from fedclade.relate.attention import rms_length, taken
 
 SERVER: ClientId = "server"  # the one client of a fleet of its own
@@ -45,17 +46,38 @@ class Watched:
 
 
 def watch_run(
-    federation: Federation, reference: Part, net: Net, *, local: LocalTraining, rounds: int, seed: int, keep: Keep
+    federation: Federation,
+    reference: Part | None,
+    net: Net,
+    *,
+    local: LocalTraining,
+    rounds: int,
+    seed: int,
+    keep: Keep,
 ) -> None:
-    """FedAvg with everybody in every round, and the server beside it; each round's drifts are handed over."""
-    served = Federation("reference", {SERVER: ClientData(reference, reference)}, federation.classes)
+    """FedAvg with everybody in every round, and the server beside it; each round's drifts are handed over.
+
+    A server without examples of its own does not drift.
+    """
+    server = None
     model = net.first(seed)
-    with SimulatedFleet(federation, net, workers=0) as fleet, SimulatedFleet(served, net, workers=0) as server:
+    with ExitStack() as stack:
+        fleet = stack.enter_context(SimulatedFleet(federation, net, workers=0))
+        if reference is not None:
+            served = Federation("reference", {SERVER: ClientData(reference, reference)}, federation.classes)
+            server = stack.enter_context(SimulatedFleet(served, net, workers=0))
         for number in range(1, rounds + 1):
             now = Round(number, seed, local=local)
             updates = fleet.train(Assignment.of_one(model, fleet.clients()), now)
-            own = server.train(Assignment.of_one(model, server.clients()), now)
-            keep(number, updates.rows - model, own.rows[0] - model)
+            own = None if server is None else server.train(Assignment.of_one(model, (SERVER,)), now)
+            if len(updates.clients) < len(federation) or (own is not None and not own.clients):
+                raise Stopped(
+                    "not everybody could be heard",
+                    where=f"round {number} of the watched run",
+                    got=f"{len(updates.clients)} of {len(federation)} clients",
+                    need="all of them (if models diverge: a smaller step)",
+                )
+            keep(number, updates.rows - model, np.zeros_like(model) if own is None else own.rows[0] - model)
             model = np.average(updates.rows, axis=0, weights=updates.examples.astype(np.float64)).astype(np.float32)
 
 
@@ -80,15 +102,22 @@ def reference_of(source: Source, federation: Federation, count: int, seed: int) 
     held = [part.index for each in federation.data.values() for part in (each.train, each.test) if part.pool is pool]
     free = np.setdiff1d(np.arange(len(pool.labels)), np.concatenate(held) if held else np.zeros(0, np.int64))
     each = count // source.classes
+    if not each or count % source.classes:
+        raise InputError(
+            "the server's examples cannot be shared out",
+            where="attention.reference",
+            got=str(count),
+            need=f"as many of each class: a multiple of {source.classes}",
+        )
     chosen = []
     for label in range(source.classes):
         there = free[pool.labels[free] == label]
-        if not 0 < each <= len(there):
+        if each > len(there):
             raise InputError(
                 "too few examples for the server",
                 where="the reference data",
                 got=f"{len(there)} of class {label} that no client has",
-                need=f"{max(each, 1)} of each class",
+                need=f"{each} of each class",
                 do="ask for fewer, or for smaller clients",
             )
         chosen.append(generator(seed, "reference", label).permutation(there)[:each])

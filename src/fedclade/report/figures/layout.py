@@ -44,7 +44,10 @@ def blank(height: int = HEIGHT, **layout: object) -> "go.Figure":
 def plain(name: object, longest: int = LONGEST) -> str:
     """A name as a figure may show it: plotly reads a little HTML, and a client may be called anything."""
     text = "".join(letter if letter.isprintable() else "?" for letter in str(name))
-    return html.escape(text if len(text) <= longest else text[: longest - 1] + "…", quote=False)
+    if len(text) > longest:  # long names often begin alike: both ends stay
+        end = (longest - 1) // 2
+        text = text[: longest - 1 - end] + "…" + text[-end:]
+    return html.escape(text, quote=False)
 
 
 def whole(name: object) -> str:
@@ -52,13 +55,13 @@ def whole(name: object) -> str:
     return plain(name, 200)
 
 
-def positions(clients: Sequence[str]) -> dict[str, object]:
+def positions(clients: Sequence[str], longest: int = LONGEST) -> dict[str, object]:
     """Ticks of an axis along which clients stand: their names if these can be read, else how many there are."""
     if len(clients) > LABELLED:
         return {"title": f"{len(clients):,} clients"}
     return {
         "tickvals": list(range(len(clients))),
-        "ticktext": [plain(name) for name in clients],
+        "ticktext": [plain(name, longest) for name in clients],
         "tickfont": {"size": 10},
     }
 

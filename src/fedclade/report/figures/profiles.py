@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from fedclade.report.figures.layout import blank, plain
+from fedclade.report.figures.layout import blank, plain, whole
 from fedclade.report.profiles import Profile
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 MOST_COLUMNS = 30  # labels or features that can be read: those in which groups differ most
 MOST_GROUPS = 30
+SHORT = 3  # characters: longer names would overlap, so they stand upright
 
 
 def label_shares(profiles: Sequence[Profile], labels: Sequence[str]) -> "go.Figure | None":
@@ -28,7 +29,7 @@ def feature_means(profiles: Sequence[Profile], features: Sequence[str]) -> "go.F
     """The mean of each feature in each group, in deviations from the mean of all."""
     if not features or len(profiles) < 2:
         return None
-    means = np.round(np.array([each.means for each in profiles]), 2) + 0.0  # no -0.0
+    means = np.round(np.array([each.means for each in profiles]), 1) + 0.0  # as it is shown, and no -0.0
     largest = max(float(np.abs(means).max()), 0.5)
     return heat(
         profiles,
@@ -56,7 +57,8 @@ def heat(
     telling = np.argsort(-values.std(axis=0), kind="stable")[:MOST_COLUMNS]
     kept = np.sort(telling)
     shown = values[:MOST_GROUPS, kept]
-    figure = blank(150 + 34 * len(shown))
+    long = any(len(names[column]) > SHORT for column in kept)
+    figure = blank((250 if long else 150) + 34 * len(shown))
     figure.add_trace(
         go.Heatmap(
             z=shown,
@@ -66,7 +68,10 @@ def heat(
             texttemplate=form,
             textfont={"size": 11},
             showscale=False,  # the numbers stand in the cells
-            hovertemplate=form + "<extra></extra>",
+            text=[
+                [f"{whole(each.name)}, {whole(names[column])}" for column in kept] for each in profiles[:MOST_GROUPS]
+            ],
+            hovertemplate="%{text}: " + form + "<extra></extra>",
             xgap=1,
             ygap=1,
         )
@@ -76,6 +81,7 @@ def heat(
         title=what + more,
         tickvals=list(range(len(kept))),
         ticktext=[plain(names[column], 18) for column in kept],
+        tickangle=90 if long else 0,
         showgrid=False,
     )
     return figure.update_yaxes(

@@ -8,12 +8,14 @@ from numpy.typing import NDArray
 
 from fedclade.report.colours import SCALE
 from fedclade.report.discovery import discovery_of
-from fedclade.report.figures.layout import LABELLED, blank, plain, positions
+from fedclade.report.figures.layout import LABELLED, blank, positions, whole
 from fedclade.report.figures.panels import side_by_side
 from fedclade.report.story import Facts, Story
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
+
+LONGEST_BESIDE = 16  # characters of a name: so many have room between two matrices
 
 
 def relatedness_matrix(story: Story) -> "go.Figure | None":
@@ -44,9 +46,9 @@ def matrix_of(facts: Facts) -> "go.Figure | None":
     draw_matrix(figure, found.distances[np.ix_(arranged, arranged)], "2", "distance", names)
     figure.update_layout(
         xaxis=across(found.clients),
-        yaxis={**positions(found.clients), "autorange": "reversed"},
+        yaxis={**positions(found.clients, LONGEST_BESIDE), "autorange": "reversed"},
         xaxis2=across(names),
-        yaxis2={**positions(names), "autorange": "reversed"},
+        yaxis2={**positions(names, LONGEST_BESIDE), "autorange": "reversed"},
     )
     bordered(figure, [edge - 0.5 for edge in edges_of(groups)], len(names), "2")
     return square(figure, ["", "2"])
@@ -86,7 +88,7 @@ def draw_matrix(
 
 def pairs(clients: Sequence[str]) -> list[list[str]] | None:
     """Who meets whom in each cell, for those few that have names on the axis."""
-    names = [plain(client) for client in clients]
+    names = [whole(client) for client in clients]
     return [[f"{one}, {other}" for other in names] for one in names] if 0 < len(names) <= LABELLED else None
 
 

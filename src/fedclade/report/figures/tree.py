@@ -22,17 +22,15 @@ def dendrogram(story: Story) -> "go.Figure | None":
 
 def dendrogram_of(facts: Facts) -> "go.Figure | None":
     """The same from the facts of a discovery."""
-    from scipy.cluster import hierarchy
-
     found = discovery_of(facts)
     if not found.tree.size:
         return None
     tree = found.tree.copy()
     tree[:, 2] = np.sqrt(np.maximum(tree[:, 2], 0))
-    drawn = hierarchy.dendrogram(tree, no_plot=True, count_sort=False)
-    leaves = [found.clients[leaf] for leaf in drawn["leaves"]]
+    order, across, up = laid_out(tree)
+    leaves = [found.clients[leaf] for leaf in order]
     figure = blank(440, showlegend=False)
-    add_links(figure, drawn["icoord"], drawn["dcoord"], [found.groups.get(client, -1) for client in leaves])
+    add_links(figure, across, up, [found.groups.get(client, -1) for client in leaves])
     height = cut_height(found, tree[:, 2])
     if height is not None:
         figure.add_hline(y=height, line={"color": "#000000", "dash": "dash", "width": 1.5})
@@ -55,6 +53,28 @@ def dendrogram_of(facts: Facts) -> "go.Figure | None":
     many = {"title": f"{len(leaves):,} clients, in the order of the tree", "showticklabels": False, "ticks": ""}
     figure.update_xaxes(**(ticks if len(leaves) <= LABELLED else many), showgrid=False, range=[0, 10 * len(leaves)])
     return figure.update_yaxes(title="distance at which they merge", rangemode="tozero")
+
+
+def laid_out(tree: NDArray[np.float64]) -> tuple[list[int], list[list[float]], list[list[float]]]:
+    """The leaves from left to right, and the four corners of each link: as scipy draws it, but of any depth."""
+    count = len(tree) + 1
+    order: list[int] = []
+    waiting = [2 * count - 2]
+    while waiting:
+        node = waiting.pop()
+        if node < count:
+            order.append(node)
+        else:
+            left, right = tree[node - count, :2].astype(int).tolist()
+            waiting += [right, left]
+    place, height = np.zeros(2 * count - 1), np.zeros(2 * count - 1)
+    place[order] = 10 * np.arange(count) + 5
+    across, up = [], []
+    for row, (left, right, top) in enumerate(zip(*tree[:, :2].astype(int).T, tree[:, 2], strict=True)):
+        place[count + row], height[count + row] = (place[left] + place[right]) / 2, top
+        across.append([float(place[left]), float(place[left]), float(place[right]), float(place[right])])
+        up.append([float(height[left]), float(top), float(top), float(height[right])])
+    return order, across, up
 
 
 def add_links(figure: "go.Figure", across: list[list[float]], up: list[list[float]], groups: list[int]) -> None:

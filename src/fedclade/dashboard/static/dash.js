@@ -1,0 +1,158 @@
+// Draws the curves, adds to them what the server tells, and keeps a connection only while somebody looks.
+"use strict";
+
+// Okabe and Ito's colours: they can be told apart with any kind of colour vision. Four of Tol's, for many runs.
+const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442",
+  "#882255", "#117733", "#999933", "#332288"];
+const DASHES = ["solid", "dash", "dot"];
+const CONFIG = {responsive: true, displaylogo: false, modeBarButtons: [["zoom2d", "resetScale2d", "toImage"]]};
+const ROUND = 0, ACCURACY = 1, WORST = 2, MEGABYTES = 5, BY_GROUP = 6;  // the fields of a point, as the server has them
+const percent = value => value === null ? null : 100 * value;
+// plotly reads a few tags in names: there are none in ours.
+const plain = name => name.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+
+function line(name, points, x, y, number, more) {
+  return {name: name, x: points.map(x), y: points.map(y), mode: "lines+markers", marker: {size: points.length > 60 ? 1 : 5},
+    line: {color: COLOURS[number % COLOURS.length], dash: DASHES[Math.floor(number / COLOURS.length) % 3]}, ...more};
+}
+
+function layout(across, up, more) {
+  return {template: "none", font: {family: "system-ui, sans-serif", size: 13}, margin: {l: 60, r: 15, t: 30, b: 45},
+    xaxis: {title: {text: across}, gridcolor: "#e6e9ec", zeroline: false, ...((more || {}).xaxis)},
+    yaxis: {title: {text: up}, gridcolor: "#e6e9ec", zeroline: false, range: [0, 102], ...((more || {}).yaxis)},
+    legend: {orientation: "h", x: 0, y: 1.02, yanchor: "bottom"}, hovermode: "x unified", showlegend: true, plot_bgcolor: "#fff"};
+}
+
+const MEAN = "mean accuracy, %";
+const kinds = {
+  accuracy(element) {
+    const points = element.points;
+    const traces = [
+      line("mean", points, p => p[ROUND], p => percent(p[ACCURACY]), 0),
+      line("worst tenth", points, p => p[ROUND], p => percent(p[WORST]), 1)];
+    return [traces, layout("round", "accuracy, %", {xaxis: {range: [0, Number(element.dataset.rounds) + 0.5]}})];
+  },
+  groups(element) {
+    const points = element.points;
+    const most = Math.max(0, ...points.map(p => p[BY_GROUP].length));
+    const traces = [];
+    for (let group = 0; group < most; group++) {
+      traces.push(line("group " + group, points, p => p[ROUND],
+        p => group < p[BY_GROUP].length ? percent(p[BY_GROUP][group]) : null, group));
+    }
+    const drawn = layout("round", MEAN, {xaxis: {range: [0, Number(element.dataset.rounds) + 0.5]}});
+    if (!most && points.length) {
+      drawn.annotations = [{text: "too many groups for a curve each", showarrow: false, bgcolor: "#fff", xref: "paper", yref: "paper", x: 0.5, y: 0.5}];
+    }
+    return [traces, drawn];
+  },
+  client(element) {
+    const mine = JSON.parse(element.dataset.mine).filter(m => m[ACCURACY] !== null);
+    const traces = [
+      line("this client", mine, m => m[ROUND], m => percent(m[ACCURACY]), 0),
+      line("mean of all clients", element.points, p => p[ROUND], p => percent(p[ACCURACY]), 1, {opacity: 0.7})];
+    return [traces, layout("round", "accuracy, %", {xaxis: {range: [0, Number(element.dataset.rounds) + 0.5]}})];
+  },
+  spread(element) {
+    const values = JSON.parse(element.dataset.values).map(value => Math.min(99.999, percent(value)));  // 100 into the last bar
+    const trace = {x: values, type: "histogram", xbins: {start: 0, end: 100, size: 5}, marker: {color: COLOURS[0]},
+      hovertemplate: "%{y} clients<extra></extra>"};
+    const drawn = layout("accuracy of a client, %", "clients", {xaxis: {range: [0, 100.5]}, yaxis: {range: null, rangemode: "tozero"}});
+    return [[trace], {...drawn, showlegend: false, hovermode: "closest", bargap: 0.05}];
+  },
+  rounds(element) { return compared(element, p => p[ROUND], "round"); },
+  megabytes(element) { return compared(element, p => p[MEGABYTES], "megabytes sent, up and down"); },
+};
+
+function compared(element, x, across) {
+  const curves = JSON.parse(element.dataset.curves);
+  const traces = curves.map((curve, number) => line(plain(curve.name), curve.points, x, p => percent(p[ACCURACY]), number));
+  return [traces, {...layout(across, MEAN, {xaxis: {rangemode: "tozero"}}), showlegend: true}];
+}
+
+function draw(element) {
+  if (element.points === undefined && element.dataset.points) element.points = JSON.parse(element.dataset.points);
+  const [traces, drawn] = kinds[element.dataset.figure](element);
+  Plotly.react(element, traces, drawn, CONFIG);
+}
+
+// What is not yet on the screen is drawn when it comes there: a large page is read sooner.
+const coming = new IntersectionObserver(entries => entries.filter(entry => entry.isIntersecting).forEach(entry => {
+  coming.unobserve(entry.target);
+  draw(entry.target);
+}), {rootMargin: "100px"});
+
+function drawAll() {
+  document.querySelectorAll("[data-figure]:not(.js-plotly-plot)").forEach(element => coming.observe(element));
+}
+
+// -- while the page is open
+
+let source = null;
+
+document.addEventListener("htmx:sseOpen", event => {
+  source = event.detail.source;
+  document.getElementById("lost").hidden = true;
+});
+document.addEventListener("htmx:sseError", () => { if (!document.hidden) document.getElementById("lost").hidden = false; });
+document.addEventListener("htmx:sseClose", () => { source = null; });
+document.addEventListener("htmx:sseBeforeMessage", event => {
+  if (event.target.id === "restart") {
+    event.preventDefault();
+    again();
+  } else if (event.target.id === "points") {
+    event.preventDefault();  // data for the curves, nothing to put into the page
+    const added = JSON.parse(event.detail.data);
+    if (added.length) {
+      document.querySelectorAll("[data-points]").forEach(element => {
+        if (element.points === undefined) element.points = JSON.parse(element.dataset.points);
+        element.points.push(...added);
+        if (element.classList.contains("js-plotly-plot")) draw(element);
+      });
+    }
+  }
+});
+function again() {
+  const live = document.getElementById("live");
+  const part = live.dataset.part || "#live";
+  htmx.ajax("GET", live.dataset.again, {target: part, select: part, swap: "outerHTML"});
+}
+
+// A browser opens six connections to one machine at most: a page that nobody sees gives its own back.
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden && source) {
+    source.close();
+    source.closedByUs = true;
+  } else if (!document.hidden && source && source.closedByUs) {
+    source = null;
+    again();
+  }
+});
+
+// -- the list
+
+function filter() {
+  const words = document.getElementById("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
+  document.querySelectorAll("#rows tr").forEach(row => {
+    const text = row.textContent.toLowerCase();
+    row.hidden = !words.every(word => text.includes(word));
+  });
+}
+
+function tick() {
+  const button = document.getElementById("compare");
+  const ticked = document.querySelectorAll("#rows input:checked").length;
+  button.disabled = ticked < 1 || ticked > Number(button.dataset.most);
+  button.textContent = ticked > Number(button.dataset.most) ? `At most ${button.dataset.most}` : "Compare ticked";
+}
+
+function look() {
+  drawAll();
+  if (document.getElementById("list")) { filter(); tick(); }
+}
+
+document.addEventListener("input", look);
+document.addEventListener("change", look);
+document.addEventListener("htmx:oobAfterSwap", look);
+document.addEventListener("htmx:afterSettle", look);
+look();

@@ -1,0 +1,55 @@
+"""What groups of a user's own data are like, in words and in figures."""
+
+import numpy as np
+import pytest
+
+from fedclade.data.holdings import Holdings
+from fedclade.relate.discovery import discover
+from fedclade.report.figures.layout import plain
+from fedclade.report.figures.profiles import feature_means, label_shares
+from fedclade.report.profiles import Profile, share_errors, with_words
+from fedclade.runs.looking import Answer, Encoded, Sureness, moments_of
+
+
+def of_shares(name: str, examples: int, share: float) -> Profile:
+    return Profile(name, (name,), examples, np.array([share, 1 - share]), np.zeros(0), np.zeros((0, 0)))
+
+
+def of_means(name: str, *means: float) -> Profile:
+    return Profile(name, (name,), 10, np.zeros(0), np.array(means), np.zeros((0, 0)))
+
+
+def an_answer() -> Answer:
+    chance = np.random.default_rng(0)
+    inputs = {name: chance.normal(size=(4, 1)) for name in "abcd"}
+    data = Holdings("own", inputs, {name: np.array([0, 1, 0, 1]) for name in inputs}, ("no", "yes"), ("f",))
+    encoded = Encoded(inputs, ())
+    return Answer(data, encoded, discover(moments_of(encoded, data)), Sureness(0, 0, 1, 0))
+
+
+def test_a_share_that_chance_explains_is_not_told() -> None:
+    few, others = of_shares("few", 10, 0.4), of_shares("others", 1000, 0.2)
+    # 4 of 10 and 200 of 1,000: 204 of 1,010 together, 0.202; sqrt(0.202 0.798 (1/10 + 1/1000)) = 0.1276
+    assert share_errors(few, [others]) == pytest.approx([0.1276, 0.1276], abs=1e-4)
+    assert with_words(an_answer(), few, [few, others]).telling == ()
+    many = of_shares("many", 1000, 0.4)
+    told = with_words(an_answer(), many, [many, others]).telling
+    assert set(told) == {"label no: 40 % (others 20 %)", "label yes: 60 % (others 80 %)"}
+
+
+def test_long_names_keep_both_ends() -> None:
+    assert plain("temperature-of-the-northern-furnace", 11) == "tempe…rnace"
+    assert plain("temperature", 11) == "temperature"
+    assert len(plain("x" * 100, 16)) == 16
+
+
+def test_long_names_stand_upright_and_are_whole_where_one_points() -> None:
+    name = "temperature of the northern furnace"
+    figure = feature_means([of_means("one", -0.04, 1.0), of_means("two", 0.04, -1.0)], [name, "b"])
+    assert figure is not None
+    assert figure.layout.xaxis.tickangle == 90
+    assert figure.data[0].text[0][0] == f"one, {name}"
+    assert not np.signbit(figure.data[0].z[0][0])  # no -0.0
+    short = label_shares([of_shares("one", 5, 0.5), of_shares("two", 5, 0.5)], ["0", "1"])
+    assert short is not None
+    assert short.layout.xaxis.tickangle == 0
