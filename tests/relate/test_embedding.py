@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
+from multiprocessing import get_context
 
 import numpy as np
 import pytest
@@ -62,6 +63,9 @@ def test_umap_is_reproducible_and_keeps_heaps_apart() -> None:
     assert found.groups == (points.clients[::2], points.clients[1::2])
     assert found.sketches is not None
     assert found.sketches.places.shape == (12, 4, 2)
+    with get_context("fork").Pool(1) as forked:  # what has threads here has none there
+        there = forked.apply_async(embedded, (points, 2, 7)).get(timeout=300)
+    assert there.places.tolist() == one.places.tolist()
 
 
 def test_a_point_beyond_all_others_is_drawn_in() -> None:

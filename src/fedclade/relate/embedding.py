@@ -73,7 +73,12 @@ def placed(real: NDArray[np.float32], dimensions: int, seed: int) -> NDArray[np.
 
 def fitted(real: NDArray[np.float32], dimensions: int, seed: int) -> NDArray[np.float32]:
     """The same, by one thread; it may warn."""
+    from numba import config
     from umap import UMAP
+
+    chosen = vars(config)
+    if chosen["THREADING_LAYER"] == "default":
+        chosen["THREADING_LAYER"] = "forksafe"  # a process that ours forks may embed too
 
     neighbours = min(NEIGHBOURS, len(real) - 1)
     model = UMAP(n_components=dimensions, n_neighbors=neighbours, init="pca", random_state=seed, n_jobs=1)
