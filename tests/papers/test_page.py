@@ -1,9 +1,10 @@
 """The page of results is that of the stored results, and says of each what it came to."""
 
 import json
+import re
 from pathlib import Path
 
-from fedclade.papers.page import anchor, kept, name_of, page, stored
+from fedclade.papers.page import anchor, name_of, page, stored, take_in
 from fedclade.papers.registry import ITEMS
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -37,9 +38,12 @@ RESULT = {
             "verdict": "",
         },
     ],
-    "claims": [{"claim": "FLT is ahead", "holds": True, "seen": "98.8 %", "main": True}],
+    "claims": [
+        {"claim": "FLT is ahead", "holds": True, "seen": "98.8 %", "main": True},
+        {"claim": "Local is last", "holds": False, "seen": "70.1 %", "main": False},
+    ],
     "series": {"FedAvg": {"x": [1.0], "y": [2.0]}, "picture": {"matrix": [[1]], "order": ["a"]}},
-    "notes": [],
+    "notes": ["a smaller step was tried: the same"],
     "command": "fedclade reproduce flt-table1:mnist --scale paper",
     "seeds": [0],
     "run_cpu_seconds": 100.4,
@@ -66,12 +70,46 @@ def test_a_page_by_hand() -> None:
     text = page([RESULT])
     assert "| FedAvg | accuracy | 82.73 | 85 ± 0.50 | +2.27 | same direction |" in text
     assert "| ABC | rounds | never | 5 | - | - |" in text
-    assert "- FLT is ahead: holds (98.8 %)" in text
+    assert "- main claim, holds: FLT is ahead (98.8 %)" in text
+    assert "- beside it, **does not hold**: Local is last (70.1 %)" in text
+    assert "| method or case | measured | printed | ours | difference | verdict |" in text
+    assert "\nNote: a smaller step was tried: the same\n" in text
     assert f"(#{anchor(RESULT)})" in text
     assert anchor(RESULT) == "flt-table1mnist-paper-test-accuracy-in-scenario-1"
     assert "### flt-table1:mnist, paper: Test accuracy in scenario 1" in text
 
 
-def test_matrices_are_not_stored() -> None:
-    assert kept(RESULT)["series"] == {"FedAvg": {"x": [1.0], "y": [2.0]}}
-    assert name_of(RESULT) == "flt-table1-mnist-paper.json"
+def test_words_are_explained_where_they_are_used() -> None:
+    """The result speaks of FedAvg, Local and scenario 1, and of no other word of the papers."""
+    explained = re.findall(r"^- \*\*(.+?)\*\*: ", page([RESULT]).partition("\nWords:\n")[2], re.MULTILINE)
+    assert explained == ["FedAvg", "Local", "scenario 1"]
+    more = {**RESULT, "title": "FedSEM, IFCA and PCA+kM+HC with Enc1 at a check-in: the separation gap"}
+    words = page([more]).partition("\nWords:\n")[2].partition("\n## ")[0]
+    assert all(f"- **{word}**: " in words for word in ("FedSEM", "IFCA", "PCA+kM+HC", "Enc1, Enc2", "check-in"))
+    assert "- **separation gap**: " in words
+
+
+def test_matrices_are_stored_as_pictures(tmp_path: Path) -> None:
+    """Curves as SVG, matrices as PNG; the page shows both under the verdict, and the same bytes are made again."""
+    (tmp_path / "made" / "results").mkdir(parents=True)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "made" / "results" / "flt-table1-mnist.json").write_text(json.dumps(RESULT))
+    take_in(tmp_path / "made", tmp_path / "docs")
+    files = {path.name: path.read_bytes() for path in (tmp_path / "docs").iterdir()}
+    stem = "flt-table1-mnist-paper"
+    assert files.keys() == {f"{stem}.json", f"{stem}.svg", f"{stem}.png"}
+    result = stored(tmp_path / "docs")[0]
+    assert result["series"] == {"FedAvg": {"x": [1.0], "y": [2.0]}}
+    shown = page([result])
+    for name in (f"{stem}.svg", f"{stem}.png"):
+        assert "**same direction**\n\n![" in shown
+        assert f"](results/{name})" in shown
+    take_in(tmp_path / "made", tmp_path / "docs")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "docs").iterdir()} == files
+
+
+def test_stored_pictures_are_there_and_small() -> None:
+    results = stored(DOCS / "results")
+    named = {str(name) for result in results for name in result["pictures"]}  # type: ignore[attr-defined]  # a list
+    assert named == {path.name for path in (DOCS / "results").iterdir() if path.suffix != ".json"}
+    assert all((DOCS / "results" / name).stat().st_size < 100_000 for name in named)

@@ -9,8 +9,10 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from fedclade.papers.glossary import glossary
+from fedclade.papers.pictures import pictures
 from fedclade.papers.registry import place_of
-from fedclade.papers.writing import Result, markdown, table
+from fedclade.papers.writing import Result, markdown, table, verdict_of
 from fedclade.runs.durable import write_file
 
 PAPERS = {
@@ -44,13 +46,13 @@ How to read it:
 
 - **reproduced**: our numbers are as near to the printed ones as the item's rule asks, and what the paper says of them
   holds here too.
-- **same direction**: numbers differ, but what the paper claims holds.
-- **not reproduced**: a main claim of the paper does not hold here.
+- **same direction**: its main claims hold; numbers, or other claims, do not all.
+- **not reproduced**: a main claim of the paper does not hold here; of an item without claims, a number.
+- A **main claim** is one that the item stands or falls with; what stands *beside it* does not decide alone.
 - `small` has fewer clients, rounds or images, meant for 45 minutes on two cores in all (an estimate): its numbers are
   not those of the paper, its claims can be. `paper` has the printed settings.
 - Accuracies are percentages of test images, as a mean over clients; the variance is that over clients. ± is the
-  standard deviation over seeds. ARI is the adjusted Rand index of found and true groups: 1 if
-  they are the same, 0 for chance.
+  standard deviation over seeds.
 
 The rules were written down before the runs. Where authors' code does something else than their paper says
 (`--as-published`) the result says so.
@@ -70,7 +72,7 @@ def stored(folder: Path) -> list[Result]:
 
 def page(results: Sequence[Result]) -> str:
     """The whole page."""
-    parts = [INTRODUCTION]
+    parts: list[str] = []
     for paper, words in PAPERS.items():
         mine = [result for result in results if result["paper"] == paper]
         if not mine:
@@ -80,13 +82,16 @@ def page(results: Sequence[Result]) -> str:
                 f"[{each['item']}](#{anchor(each)})",
                 str(each["title"]),
                 kind(each),
-                f"**{each['verdict'] or '-'}**",
+                f"**{verdict_of(each)}**",
             )
             for each in mine
         ]
         parts += [f"## {paper}\n", f"{words}\n", table(("item", "what it shows", "scale", "verdict"), rows)]
         parts += [section(each) for each in mine]
-    return "\n".join(parts).rstrip() + "\n"
+    text = "\n".join(parts)
+    words = glossary(text)
+    before = [INTRODUCTION, *([f"Words:\n\n{words}\n"] if words else [])]
+    return "\n".join([*before, text]).rstrip() + "\n"
 
 
 def kind(result: Result) -> str:
@@ -107,8 +112,11 @@ def anchor(result: Result) -> str:
 
 def section(result: Result) -> str:
     """One result, under a heading of its own."""
-    text = markdown(result, level=3)
-    return f"### {title(result)}\n" + text.partition("\n")[2]
+    verdict, told = markdown(result, level=3).partition("\n")[2].lstrip("\n").split("\n", 1)
+    names = result.get("pictures", [])
+    assert isinstance(names, list)
+    shown = "".join(f"\n![{result['title']}](results/{name})\n" for name in names)
+    return f"### {title(result)}\n\n{verdict}\n{shown}{told}"
 
 
 def name_of(result: Result) -> str:
@@ -117,12 +125,23 @@ def name_of(result: Result) -> str:
     return f"{what}-{result['scale']}{'-as-published' if result['as_published'] else ''}.json"
 
 
-def kept(result: Result) -> dict[str, object]:
-    """A result as it is stored: without pictures of matrices, which are large."""
+def kept(result: Result) -> tuple[dict[str, object], dict[str, bytes]]:
+    """A result as it is stored, and its pictures by their files: matrices are large, and are kept as pictures only."""
     series = result["series"]
     assert isinstance(series, Mapping)
     curves = {name: curve for name, curve in series.items() if "matrix" not in curve}
-    return {**result, "series": curves}
+    stem = Path(name_of(result)).stem
+    files = {f"{stem}.{end}": content for end, content in pictures(str(result["item"]), series).items()}
+    return {**result, "series": curves, "pictures": list(files)}, files
+
+
+def take_in(source: Path, folder: Path) -> None:
+    """Store the results that reproduce has written in this folder, with their pictures."""
+    for path in sorted((source / "results").glob("*.json")):
+        result, files = kept(json.loads(path.read_bytes()))
+        for name, content in files.items():
+            write_file(folder / name, content)
+        write_file(folder / name_of(result), (json.dumps(result, indent=1) + "\n").encode())
 
 
 def main() -> None:
@@ -134,9 +153,7 @@ def main() -> None:
     folder = asked.docs / "results"
     folder.mkdir(exist_ok=True)
     for source in asked.add:
-        for path in sorted((source / "results").glob("*.json")):
-            result = json.loads(path.read_bytes())
-            write_file(folder / name_of(result), (json.dumps(kept(result), indent=1) + "\n").encode())
+        take_in(source, folder)
     write_file(asked.docs / "results.md", page(stored(folder)).encode())
 
 

@@ -14,7 +14,8 @@ from fedclade.runs.folder import finite
 
 Result = Mapping[str, object]
 HOLDS = {True: "holds", False: "<b>does not hold</b>"}
-HEADINGS = ("", "", "printed", "ours", "difference", "verdict")
+MAIN = {True: "main claim", False: "beside it"}
+HEADINGS = ("method or case", "measured", "printed", "ours", "difference", "verdict")
 STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;color:#1b1f24;max-width:1000px;margin:2rem auto;padding:0 1rem}"
     "table{border-collapse:collapse;font-variant-numeric:tabular-nums}"
@@ -60,6 +61,13 @@ def claim_data(claim: Claim) -> dict[str, object]:
     return {"claim": claim.text, "holds": claim.holds, "seen": claim.told, "main": claim.main}
 
 
+def verdict_of(result: Result) -> str:
+    """Its verdict in words."""
+    if result["verdict"]:
+        return str(result["verdict"])
+    return "no verdict at this scale" if result["scale"] == "tiny" else "no verdict"
+
+
 def plain(value: float | None) -> float | str | None:
     """A number for JSON."""
     if value is None or math.isnan(value):
@@ -86,24 +94,23 @@ def write_all(results: Sequence[Result], folder: Path) -> None:
 def overview(results: Sequence[Result]) -> str:
     """One line for each item, as Markdown."""
     rows = [
-        (f"`{each['item']}`", str(each["title"]), str(each["scale"]), f"**{each['verdict'] or '-'}**")
-        for each in results
+        (f"`{each['item']}`", str(each["title"]), str(each["scale"]), f"**{verdict_of(each)}**") for each in results
     ]
     return table(("item", "what it shows", "scale", "verdict"), rows)
 
 
 def markdown(result: Result, level: int = 2) -> str:
     """One item as a section of Markdown."""
-    parts = [f"{'#' * level} {result['item']}: {result['title']}\n", f"**{result['verdict'] or 'no verdict'}**\n"]
+    parts = [f"{'#' * level} {result['item']}: {result['title']}\n", f"**{verdict_of(result)}**\n"]
     lines = listed(result["lines"])
     if lines:
         parts.append(table(HEADINGS, [cells(line) for line in lines]))
     for claim in listed(result["claims"]):
         sign = "holds" if claim["holds"] else "**does not hold**"
-        parts.append(f"- {claim['claim']}: {sign} ({claim['seen']})")
+        parts.append(f"- {MAIN[bool(claim['main'])]}, {sign}: {claim['claim']} ({claim['seen']})")
     parts.append("")
     for note in listed_text(result["notes"]):
-        parts.append(f"{note}\n")
+        parts.append(f"Note: {note}\n")
     parts.append(f"What differs from the paper: {result['differs']}\n")
     parts.append(f"Rule: {result['rule']}\n")
     parts.append(f"Made by `{result['command']}`, {made_in(result)}.\n")
@@ -122,16 +129,17 @@ def section(result: Result) -> str:
     head = "".join(f"<th>{heading}</th>" for heading in HEADINGS)
     shown = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if rows else ""
     claims = "".join(
-        f"<li>{safe(claim['claim'])}: {HOLDS[bool(claim['holds'])]} ({safe(claim['seen'])})</li>"
+        f"<li>{MAIN[bool(claim['main'])]}, {HOLDS[bool(claim['holds'])]}: "
+        f"{safe(claim['claim'])} ({safe(claim['seen'])})</li>"
         for claim in listed(result["claims"])
     )
     series = result["series"]
     assert isinstance(series, Mapping)
     pictures = drawn(series)
-    notes = "".join(f"<p>{safe(note)}</p>" for note in listed_text(result["notes"]))
+    notes = "".join(f"<p>Note: {safe(note)}</p>" for note in listed_text(result["notes"]))
     return (
         f'<section id="{safe(result["item"])}"><h2>{safe(result["item"])}: {safe(result["title"])}</h2>'
-        f"<p><b>{safe(result['verdict'] or 'no verdict')}</b></p>{shown}{pictures}<ul>{claims}</ul>{notes}"
+        f"<p><b>{safe(verdict_of(result))}</b></p>{shown}{pictures}<ul>{claims}</ul>{notes}"
         f"<p>What differs from the paper: {safe(result['differs'])}</p>"
         f'<p class="small">Rule: {safe(result["rule"])}</p>'
         f'<p class="small"><code>{safe(result["command"])}</code>, {safe(made_in(result))}</p></section>'

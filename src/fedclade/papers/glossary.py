@@ -1,0 +1,57 @@
+"""Words of the papers that a page of results uses, for who does not have them open."""
+
+import re
+
+WORDS = {
+    "FedAvg": (r"FedAvg", "one model for everybody, the mean of what clients have trained."),
+    "Local": (r"\bLocal\b", "every client trains alone; nothing is shared."),
+    "FedSEM": (
+        r"FedSEM",
+        "several models; every client joins the one that its own trained model is nearest to, by k-means over models.",
+    ),
+    "IFCA": (r"IFCA", "several models; in every round each client joins the one with the smallest loss on its data."),
+    "PCA+kM+HC": (
+        r"PCA\+kM\+HC",
+        "groups are found once, before training, from principal components of clients' data, summed up by k-means and "
+        "cut by hierarchical clustering.",
+    ),
+    "Enc1, Enc2": (
+        r"\bEnc[12]\b",
+        "the encoders by which FLT sees clients' data. Enc1 has learnt on images of the clients' classes among others, "
+        "Enc2 on images of other things.",
+    ),
+    "class moments": (
+        r"class moments",
+        "how fedclade's FLT tells clients apart by default: count, mean and variance of the data of each label. The "
+        "papers do not have it.",
+    ),
+    "scenario 1": (r"[Ss]cenario 1\b", "FLT's: five groups of clients, each with two classes of its own."),
+    "scenario 2": (r"[Ss]cenario 2\b", "FLT's: five groups with three classes each, one shared with a neighbour."),
+    "scenario 3": (r"[Ss]cenario 3\b", "FLT's: every client is a person who writes; no groups are planted."),
+    "scenario 4": (
+        r"[Ss]cenario 4\b",
+        "FLT's: hundreds or thousands of clients in ten groups of five classes, their sizes by a power law.",
+    ),
+    "separation gap": (
+        r"[Ss]eparation gap",
+        "CFL's: the least likeness of two updates from one true group less the greatest of two from different groups; "
+        "over 0 the groups can be told apart without error.",
+    ),
+    "congruent": (r"congruent", "CFL's: all clients' data fit one model, so that nobody should be split off."),
+    "drift": (r"\bdrifts?\b", "ABC's: what a client's few steps of training have changed in the common model."),
+    "check-in": (r"check-in", "ABC's: a round in which everybody trains and is scored, before clients are chosen."),
+    "least used": (
+        r"least used",
+        "those clients take part who have been asked least often, without any score: what is owed to that alone.",
+    ),
+    "2C-1, 2C-2, 5C": (
+        r"\b(2C-[12]|5C)\b",
+        "ABC's mixes: everybody has all classes; two (2C) or five (5C) kinds of clients have more of some of them.",
+    ),
+    "ARI": (r"\bARI\b", "the adjusted Rand index of found and true groups: 1 if they are the same, 0 for chance."),
+}
+
+
+def glossary(text: str) -> str:
+    """The words that this text uses, as a list of Markdown; empty if it uses none."""
+    return "\n".join(f"- **{word}**: {means}" for word, (sign, means) in WORDS.items() if re.search(sign, text))
