@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from cli.calling import call, parsed
+from fedclade.data import SOURCES
 from fedclade.papers.registry import ITEMS
 
 
@@ -32,6 +33,12 @@ def test_it_lists_every_item(capsys: pytest.CaptureFixture[str]) -> None:
             'the part of an item is not known, flt-table4: got "cnn", need one of mlp, leaf_cnn',
         ),
         ("reproduce --scale large", "Invalid value for '--scale'"),
+        ("reproduce cfl-figure3 --as-published", "the item has one reading only, --as-published: got cfl-figure3, "),
+        ("reproduce cfl-theory --out /proc/xx", "the folder cannot be written, /proc/xx/small: got "),
+        (
+            "reproduce cfl-theory --out /dev/null",
+            "the folder cannot be written, /dev/null/small: got Not a directory, ",
+        ),
     ],
 )
 def test_what_is_wrong_is_said(command: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,3 +63,34 @@ def test_an_item_that_is_computed(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "cfl-theory" in out
     assert stored.stat().st_mtime_ns == written
     assert json.loads(stored.read_bytes()) == items[0]
+
+
+def test_what_has_one_reading_is_left_out_of_all(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = call("reproduce --list --as-published", capsys)
+    assert code == 0
+    assert "flt-figure2 " in out
+    assert "cfl-theory" not in out
+    assert err.startswith("left out, for they have one reading only: cfl-figure3, ")
+
+
+def test_items_without_data_keep_no_table_from_being_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setenv("FEDCLADE_DATA", str(tmp_path / "empty"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))
+    monkeypatch.setitem(SOURCES, "mnist", SOURCES["emnist47"])  # which nobody can fetch
+    code, out, err = call(f"reproduce cfl-newcomers cfl-theory --scale tiny --out {tmp_path}", capsys)
+    assert code == 2
+    assert out.splitlines()[1].startswith("cfl-theory  no verdict at this scale  Theorem 1")
+    lines = err.splitlines()
+    assert lines[0].startswith("cfl-newcomers: not made, the files are not here, source emnist47")
+    assert lines[-1] == (
+        "error: 1 of 2 items were not made: got cfl-newcomers, need the data of each, or what its line says; "
+        "do: fedclade data list, which says what to fetch; then the same command again"
+    )
+    code, out, _ = call(f"reproduce cfl-newcomers cfl-theory --scale tiny --out {tmp_path} --json", capsys)
+    assert code == 2
+    told = json.loads(out)
+    assert [each["item"] for each in told["items"]] == ["cfl-theory"]
+    assert list(told["not_made"]) == ["cfl-newcomers"]

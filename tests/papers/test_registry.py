@@ -20,9 +20,11 @@ from fedclade.papers import (
     flt_table9,
     flt_table10,
 )
+from fedclade.papers.encoders import file_of as encoder_file
 from fedclade.papers.flt_table6 import formulas
-from fedclade.papers.item import Setting, Terms
+from fedclade.papers.item import Attending, Pretrained, Setting, Terms
 from fedclade.papers.plans import all_plans, plans_of
+from fedclade.papers.readings import published_ones
 from fedclade.papers.registry import ITEMS, chosen
 from fedclade.papers.timing import minutes_left, minutes_of, written_minutes
 
@@ -82,8 +84,37 @@ def test_names() -> None:
 def test_times_in_words() -> None:
     assert written_minutes(0.02) == "10 seconds"
     assert written_minutes(0.7) == "40 seconds"
+    assert written_minutes(1.2) == "1 minute"
     assert written_minutes(8.4) == "8 minutes"
     assert written_minutes(150) == "2 hours"
+
+
+def test_times_count_encoders_and_networks_that_are_not_there(tmp_path: Path) -> None:
+    """100,000 images ten times at 10 minutes for a million: 10; two items of a setting share them."""
+    encoder = Pretrained("enc", ("digits",), 10, 100_000)
+    network = Attending(name="net", source="digits", clients=4, examples=9, steps=1, rounds=4, epochs=1, minutes=3.0)
+    whole = next(iter(ITEMS["cfl-newcomers"].settings(Terms(tmp_path, "small"))))
+    both = tuple(replace(whole, name=name, encoders=(encoder,), networks=(network,)) for name in ("one", "two"))
+    item = replace(ITEMS["cfl-newcomers"], settings=lambda _: both, minutes={})
+    terms = Terms(tmp_path, "small")
+    assert minutes_of(item, terms) == pytest.approx(2 * whole.minutes + 10 + 3)
+    path = encoder_file(encoder, terms)
+    path.parent.mkdir(parents=True)
+    path.touch()
+    assert minutes_left(item, both, terms) == pytest.approx(2 * whole.minutes + 3)
+
+
+def test_what_has_one_reading_only_is_not_published_twice() -> None:
+    """FLT's code does otherwise than its paper says, in pictures without runs too; of CFL and ABC there is one."""
+    for terms in TERMS[1::2]:
+        two, others = published_ones(chosen([]), terms, ITEMS.values(), by_name=False)
+        assert [item.name for item in two] == [name for name in ITEMS if name.startswith("flt-")]
+        assert others == tuple(name for name in ITEMS if not name.startswith("flt-"))
+    part = chosen(["flt-table1:mnist"])
+    assert published_ones(part, TERMS[1], ITEMS.values(), by_name=True) == (part, ())
+    for name in ("cfl-figure3", "cfl-figure9:mnist", "abc-figure5"):
+        with pytest.raises(InputError, match=f"the item has one reading only, --as-published: got {name}, need"):
+            published_ones(chosen([name]), TERMS[1], ITEMS.values(), by_name=True)
 
 
 # Read by hand from the paper's pages.

@@ -2,17 +2,18 @@
 
 import json
 import shutil
+import signal
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from fedclade.nouns import InputError
+from fedclade.nouns import InputError, Stopped
 from fedclade.papers.accuracy import accuracy_lines, at_least
 from fedclade.papers.found import Found, first_at_least
-from fedclade.papers.item import Claim, Item, Outcome, Setting, Terms
-from fedclade.papers.plans import all_plans, plans_of
-from fedclade.papers.runner import Watching, reproduce
+from fedclade.papers.item import Attending, Claim, Item, Outcome, Pretrained, Setting, Terms
+from fedclade.papers.plans import all_plans, finished, plans_of
+from fedclade.papers.runner import HERE, NotAllMade, Watching, digest, reproduce, sources_in
 from fedclade.papers.training import on_training_examples
 from fedclade.runs.loop import Progress, Watch
 
@@ -41,6 +42,9 @@ def shortly(found: Found) -> Outcome:
 
 TABLE = Item(name="a-table1", paper="A", title="", differs="", rule="", settings=lambda _: (SETTING,), read=read)
 FIGURE = replace(TABLE, name="a-figure1", read=shortly)
+
+
+NETWORK = Attending(name="net", source="digits", clients=4, examples=50, steps=2, rounds=4, epochs=1)
 
 
 class Seen:
@@ -148,6 +152,86 @@ def test_tiny_has_two_rounds_and_no_verdict(tmp_path: Path) -> None:
     result = reproduce([TABLE], Terms(tmp_path, "tiny"), jobs=1, watching=seen.watching())[0]
     assert sorted(seen.runs) == ["fedavg-seed0 1", "fedavg-seed0 2", "local-seed0 1", "local-seed0 2"]
     assert result["verdict"] == ""
+    assert seen.told[-1] == "a-table1: no verdict at this scale"
+    assert "**no verdict at this scale**" in (tmp_path / "tiny" / "results.md").read_text()
+
+
+def test_an_interrupt_while_an_item_is_computed_says_how_to_go_on(tmp_path: Path) -> None:
+    def interrupted(_: Found) -> Outcome:
+        signal.raise_signal(signal.SIGINT)
+        return Outcome()
+
+    item = Item(name="a-figure2", paper="A", title="", differs="", rule="", read=interrupted)
+    with pytest.raises(Stopped, match="interrupted, a-figure2; do: the same command again: it goes on where it was"):
+        reproduce([item], Terms(tmp_path, "small"), jobs=1)
+
+
+@pytest.mark.parametrize("inside", ["", "small", "small/results", "small/results.md"])
+def test_a_folder_that_cannot_be_written_is_told(inside: str, tmp_path: Path) -> None:
+    """A file where a folder must be, or a folder in the place of a file."""
+    way = tmp_path / "out" / inside
+    way.parent.mkdir(parents=True, exist_ok=True)
+    if inside.endswith(".md"):
+        (way / "full").mkdir(parents=True)
+    else:
+        way.write_text("")
+    with pytest.raises(InputError, match=r"the folder cannot be written, .*out/small: got .*, need .*; do: give anoth"):
+        reproduce([FIGURE], Terms(tmp_path / "out", "small"), jobs=1)
+
+
+def test_a_run_of_another_experiment_is_made_anew(tmp_path: Path) -> None:
+    """What is called Local is another method now: its run makes way, FedAvg's is kept."""
+    terms, seen = Terms(tmp_path, "tiny"), Seen()
+    reproduce([TABLE], terms, jobs=1)
+    local = replace(SETTING, methods={**SETTING.methods, "Local": {"name": "fedprox"}})
+    reproduce([replace(TABLE, settings=lambda _: (local,))], terms, jobs=1, watching=seen.watching())
+    assert seen.runs == ["local-seed0 1", "local-seed0 2"]
+    assert seen.told[0] == ("digits local-seed0: the run there is of another experiment; it is removed and made anew")
+
+
+def test_a_run_folder_with_something_else_in_it_is_kept(tmp_path: Path) -> None:
+    terms = Terms(tmp_path, "tiny")
+    reproduce([TABLE], terms, jobs=1)
+    mine = tmp_path / "tiny" / "runs" / "digits" / "local-seed0" / "my notes.txt"
+    mine.write_text("keep")
+    local = replace(SETTING, methods={**SETTING.methods, "Local": {"name": "fedprox"}})
+    with pytest.raises(InputError, match=r"another experiment is in the way.*got my notes.txt beside it"):
+        reproduce([replace(TABLE, settings=lambda _: (local,))], terms, jobs=1)
+    assert mine.read_text() == "keep"
+    assert finished(mine.parent)
+
+
+def test_runs_are_kept_where_the_data_that_are_asked_for_now_are_not_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terms = Terms(tmp_path / "out", "tiny")
+    reproduce([TABLE], terms, jobs=1)
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setenv("FEDCLADE_DATA", str(tmp_path / "empty"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))
+    lacking = replace(SETTING, data={**SETTING.data, "source": "emnist47"})
+    with pytest.raises(InputError, match="emnist47"):
+        reproduce([replace(TABLE, settings=lambda _: (lacking,))], terms, jobs=1)
+    assert all(finished(path) for path in plans_of(SETTING, terms))
+
+
+def test_results_are_of_the_code_that_reads_them(tmp_path: Path) -> None:
+    """Other code of the papers is another recipe; another page is not."""
+    found = []
+    for number, changed in enumerate(("", "accuracy.py", "page.py")):
+        folder = shutil.copytree(HERE, tmp_path / str(number), ignore=shutil.ignore_patterns("__pycache__"))
+        if changed:
+            (folder / changed).write_text((folder / changed).read_text() + "\n")
+        found.append(sources_in(folder))
+    assert found[1] != found[0] == found[2] == sources_in(HERE)
+
+
+def test_results_are_of_the_encoders_and_networks_that_they_name() -> None:
+    terms = Terms(Path("out"), "small")
+    encoder = Pretrained("enc", ("digits",), 3, 100)
+    ways = [replace(SETTING, encoders=(each,)) for each in (encoder, replace(encoder, epochs=4))]
+    ways += [replace(SETTING, networks=(each,)) for each in (NETWORK, replace(NETWORK, seed=7))]
+    assert len({digest(TABLE, (way,), {}, terms) for way in ways}) == 4
 
 
 def test_two_settings_of_one_name_are_refused() -> None:
@@ -172,10 +256,15 @@ def test_an_item_without_its_data_keeps_no_other_from_being_made(
     broken = replace(TABLE, name="b-table1", settings=lambda _: (lacking,))
     seen = Seen()
     terms = Terms(tmp_path, "tiny")
-    with pytest.raises(InputError, match=r"items could not be made.*b-table1 \(.*emnist47"):
+    with pytest.raises(
+        NotAllMade, match=r"1 of 2 items were not made: got b-table1, need .*; do: fedclade data list"
+    ) as told:
         reproduce([broken, TABLE], terms, jobs=1, watching=seen.watching())
+    assert [result["item"] for result in told.value.results] == ["a-table1"]
+    assert "emnist47" in told.value.missing["b-table1"]
+    assert "emnist47" not in str(told.value)  # it is short: why stands in the line of each item
     assert "a-table1" in (tmp_path / "tiny" / "results.md").read_text()
-    assert any(line.startswith("b-table1: not made") for line in seen.told)
+    assert any(line.startswith("b-table1: not made, the files are not here, source emnist47") for line in seen.told)
     with pytest.raises(InputError, match="emnist47"):
         reproduce([broken], terms, jobs=1)
 

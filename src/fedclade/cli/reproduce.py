@@ -1,7 +1,7 @@
 """The command that makes the papers' tables and figures again: reproduce."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from enum import StrEnum
@@ -14,7 +14,7 @@ from fedclade.cli.screen import Json, Quiet, emit, table
 
 if TYPE_CHECKING:
     from fedclade.papers.item import Item, Terms
-    from fedclade.papers.runner import Watching
+    from fedclade.papers.runner import Result, Watching
     from fedclade.runs.loop import Progress, Watch
 
 
@@ -55,24 +55,51 @@ def reproduce(
 
     items = chosen(names or ())
     terms = Terms(folder=out.absolute(), scale=scale.value, published=as_published)
+    if as_published:
+        items = read_in_two_ways(items, terms, by_name=bool(names), quiet=quiet or as_json)
     if listing:
         show_items(items, terms, as_json, quiet)
         return
     from fedclade.papers import runner
 
-    with looking(quiet or as_json) as watching:
-        results = runner.reproduce(items, terms, jobs=jobs, watching=watching)
-    written = out / terms.name
+    try:
+        with looking(quiet or as_json) as watching:
+            results = runner.reproduce(items, terms, jobs=jobs, watching=watching)
+    except runner.NotAllMade as wrong:
+        show_results(wrong.results, out / terms.name, as_json, quiet, wrong.missing)
+        raise
+    show_results(results, out / terms.name, as_json, quiet)
+
+
+def read_in_two_ways(items: "tuple[Item, ...]", terms: "Terms", *, by_name: bool, quiet: bool) -> "tuple[Item, ...]":
+    """Those that authors' code does otherwise than their paper says; the others are left out, and that is said."""
+    from fedclade.papers.readings import published_ones
+    from fedclade.papers.registry import ITEMS
+
+    two, others = published_ones(items, terms, ITEMS.values(), by_name=by_name)
+    if others and not quiet:
+        line(f"left out, for they have one reading only: {', '.join(others)}")
+    return two
+
+
+def show_results(
+    results: "Sequence[Result]", written: Path, as_json: bool, quiet: bool, missing: "Mapping[str, str] | None" = None
+) -> None:
+    """What every item came to, and where the tables are."""
+    from fedclade.papers.writing import verdict_of
+
+    tables, report = written / "results.md", written / "results.html"
     if as_json:
-        emit({"items": results, "tables": str(written / "results.md"), "report": str(written / "results.html")})
+        emit({"items": results, "not_made": missing or {}, "tables": str(tables), "report": str(report)})
         return
-    table(
-        ("item", "verdict", "what it shows"),
-        [(str(each["item"]), str(each["verdict"]) or "-", str(each["title"])) for each in results],
-        left=3,
-    )
-    if not quiet:
-        print(f"Tables: {written / 'results.md'}, {written / 'results.html'}")
+    if results:
+        table(
+            ("item", "verdict", "what it shows"),
+            [(str(each["item"]), verdict_of(each), str(each["title"])) for each in results],
+            left=3,
+        )
+    if results and not quiet:
+        print(f"Tables: {tables}, {report}")
 
 
 def show_items(items: "Sequence[Item]", terms: "Terms", as_json: bool, quiet: bool) -> None:

@@ -5,8 +5,10 @@ same setting share its runs. When they are there the item reads them, and gives 
 have), claims (what the paper says of them, true here or not) and series (what a figure draws).
 """
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -52,6 +54,10 @@ class Pretrained:
     epochs: int
     images: int = 0
     """So many of them, drawn at random; 0: all."""
+    classes: Mapping[str, tuple[int, ...]] = field(default_factory=dict, hash=False)
+    """Of a source only these classes; all where nothing is said."""
+    minutes: float = 0.0
+    """What training takes on two cores; 0: by its images and epochs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,11 +69,26 @@ class Attending:
     source: str
     clients: int
     examples: int
-    """Of each client."""
+    """Of each client, its test part included, as the world of a session counts them: both learn from as many."""
     steps: int
     """Between two communications."""
     rounds: int
     epochs: int
+    seed: int = 1000
+    """Of the clients that it watches. Sessions begin at 0: it is never judged on clients that it has watched."""
+    minutes: float = 0.0
+    """What training takes on two cores; 0: by what it watches and its epochs."""
+
+
+def described(made: Pretrained | Attending) -> dict[str, object]:
+    """Everything that its weights depend on."""
+    return {name: value for name, value in asdict(made).items() if name != "minutes"}
+
+
+def keyed(made: Pretrained | Attending) -> str:
+    """Its name, and eight letters by which a file of another recipe is known to be another one."""
+    whole = json.dumps(described(made), sort_keys=True)
+    return f"{made.name}-{hashlib.sha256(whole.encode()).hexdigest()[:8]}"
 
 
 @dataclass(frozen=True, kw_only=True)

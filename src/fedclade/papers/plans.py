@@ -5,12 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from fedclade.nouns import InputError
-from fedclade.papers.item import Setting, Terms
+from fedclade.papers.item import Attending, Pretrained, Setting, Terms
 from fedclade.runs.compare import folder_name
 from fedclade.runs.experiment import Experiment, experiment_from
 from fedclade.runs.folder import RunFolder, is_run
 
-TINY_ROUNDS, TINY_EXAMPLES = 2, 30
+TINY_ROUNDS, TINY_EXAMPLES, TINY_IMAGES, TINY_WATCHED = 2, 30, 100, 4
 
 
 def plans_of(setting: Setting, terms: Terms) -> dict[Path, Experiment]:
@@ -52,7 +52,6 @@ def tiny(setting: Setting) -> Setting:
         over["newcomers"] = {**late, "rounds": [TINY_ROUNDS]}
     run = {**setting.run, "rounds": TINY_ROUNDS, "evaluate_every": 1}
     others = {label: {"local": {"epochs": 1}, "run": {}} for label in setting.others}
-    shortened = tuple(replace(each, epochs=1, images=100) for each in setting.encoders)
     return replace(
         setting,
         data={**setting.data, **over},
@@ -61,9 +60,19 @@ def tiny(setting: Setting) -> Setting:
         others=others,
         seeds=1,
         minutes=0.1,
-        encoders=shortened,
-        networks=tuple(replace(each, rounds=4, epochs=1) for each in setting.networks),
+        encoders=tuple(tiny_encoder(each) for each in setting.encoders),
+        networks=tuple(tiny_network(each) for each in setting.networks),
     )
+
+
+def tiny_encoder(encoder: Pretrained) -> Pretrained:
+    """One that has seen a few images once."""
+    return replace(encoder, epochs=1, images=TINY_IMAGES, minutes=0.0)
+
+
+def tiny_network(network: Attending) -> Attending:
+    """One that has watched a few rounds."""
+    return replace(network, rounds=TINY_WATCHED, epochs=1, minutes=0.0)
 
 
 def finished(path: Path) -> bool:
@@ -80,3 +89,22 @@ def all_plans(settings: tuple[Setting, ...], terms: Terms) -> dict[Path, Experim
                 raise InputError("two settings have one folder", where=str(path), need="a name for each")
             found[path] = plan
     return found
+
+
+def told(setting: Setting) -> dict[str, object]:
+    """A setting as plain data, without where files are on this machine."""
+    return {
+        "data": setting.data,
+        "net": setting.net,
+        "local": setting.local,
+        "run": setting.run,
+        "methods": {
+            label: {
+                name: Path(str(value)).name if name in ("encoder", "network") else value
+                for name, value in method.items()
+            }
+            for label, method in setting.methods.items()
+        },
+        "others": setting.others,
+        "seeds": setting.seeds,
+    }

@@ -1,5 +1,6 @@
 """The final models of a run on what they were trained on: FLT's appendix prints that beside the test."""
 
+import tomllib
 from dataclasses import replace
 from functools import lru_cache
 
@@ -22,8 +23,6 @@ def on_training_examples(found: Found, setting: str, label: str) -> tuple[Seen, 
 
 def scored(run: RunFolder) -> tuple[float, float]:
     """The two figures of one run."""
-    import tomllib
-
     tables = tomllib.loads(run.asked())
     asked = experiment_from(tables, where=str(run.path))
     federation = tested_on_training(repr(sorted(tables["data"].items())), asked.run.seed, run.asked())
@@ -38,8 +37,6 @@ def scored(run: RunFolder) -> tuple[float, float]:
 @lru_cache(maxsize=2)
 def tested_on_training(data: str, seed: int, toml: str) -> Federation:  # noqa: ARG001  # what it is kept by
     """The federation of an experiment, everybody tested on its training examples."""
-    import tomllib
-
     federation = experiment_from(tomllib.loads(toml), where="a run").federation()
     held = {client: replace(each, test=each.train) for client, each in federation.data.items()}
     return replace(federation, data=held)
