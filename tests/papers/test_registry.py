@@ -20,10 +20,11 @@ from fedclade.papers import (
     flt_table9,
     flt_table10,
 )
+from fedclade.papers.attention import file_of as network_file
 from fedclade.papers.encoders import file_of as encoder_file
 from fedclade.papers.flt_table6 import formulas
 from fedclade.papers.item import Attending, Pretrained, Setting, Terms
-from fedclade.papers.plans import all_plans, plans_of
+from fedclade.papers.plans import all_plans, plans_of, tiny
 from fedclade.papers.readings import published_ones
 from fedclade.papers.registry import ITEMS, chosen
 from fedclade.papers.timing import minutes_left, minutes_of, written_minutes
@@ -59,6 +60,22 @@ def test_every_recipe_can_be_read(terms: Terms) -> None:
         assert minutes_of(item, terms) > 0
         assert minutes_left(item, mine, terms) == pytest.approx(minutes_of(item, terms))
     all_plans(tuple(settings), terms)  # an error if two items mean different things by one folder
+
+
+@pytest.mark.parametrize("terms", TERMS, ids=lambda terms: terms.name)
+def test_every_file_that_a_run_names_is_made_for_it(terms: Terms) -> None:
+    """Encoders and networks are in files of their recipes: what a method reads is what its setting trains."""
+    for setting in (each for item in ITEMS.values() for each in item.settings(terms)):
+        named = {
+            str(method[key])
+            for method in setting.methods.values()
+            for key in ("encoder", "network")
+            if str(method.get(key, "")).endswith(".safetensors")
+        }
+        run = tiny(setting) if terms.scale == "tiny" else setting
+        made = {str(encoder_file(each, terms)) for each in run.encoders}
+        made |= {str(network_file(each, terms)) for each in run.networks}
+        assert named == made
 
 
 def test_small_is_under_45_minutes() -> None:
