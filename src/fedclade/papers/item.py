@@ -52,6 +52,8 @@ class Pretrained:
     epochs: int
     images: int = 0
     """So many of them, drawn at random; 0: all."""
+    classes: Mapping[str, tuple[int, ...]] = field(default_factory=dict, hash=False)
+    """Of a source only these classes; all where nothing is said."""
 
 
 @dataclass(frozen=True, kw_only=True)
