@@ -27,7 +27,8 @@ DIFFERS = (
     "66.7 %, which costs FLT about 3.3 points of the mean and adds about 90 of variance. Here everybody is tested on "
     "its own group's classes; with --as-published as there, but with the connected components of the graph as groups: "
     "their code has the whole graph, a model for each client. 'FLT, class moments' is fedclade's default and not in "
-    "the paper."
+    "the paper. Small scale: 240 clients with 100 images at most, 30 rounds; CNN 40 clients with 60, 2 epochs, 8 "
+    "rounds, step size 0.05."
 )
 
 
