@@ -120,7 +120,10 @@ ITEM = Item(
     name="flt-table5",
     paper=PAPER,
     title="Scenario 2 on CIFAR-10 with other numbers of clients, participants, epochs and rounds",
-    differs="As table 2. At small scale 100 and 500 clients are 20 and 40 with 60 images each, T is 4 and 8, the step size 0.05.",
+    differs=(
+        "As table 2. At small scale 100 and 500 clients are 20 and 40 with 60 images each, T is 4 and 8, the step size "
+        "0.05."
+    ),
     rule=(
         f"An accuracy is reproduced within {POINTS:g} points, and has the same direction if it stands to the other "
         "method's in its row (FedSEM's to FLT's, FLT's to FedSEM's) as the printed ones do. The item is not reproduced "
