@@ -47,6 +47,7 @@ def read(found: Found) -> Outcome:
             printed[STAR] = PRINTED["FMNIST*"][mix][place][1]
         for label, reached in ours.items():
             rival = "ABC" if label == "FedAvg" else "FedAvg"
+            theirs = PRINTED["FMNIST*"][mix][place][0] if label == STAR else printed[rival]
             lines.append(
                 Line(
                     row=f"{data} {mix}, N={clients}, K={chosen}",
@@ -54,7 +55,7 @@ def read(found: Found) -> Outcome:
                     printed=printed.get(label),
                     ours=reached,
                     tolerance=0.2 * printed[label] if printed.get(label, NEVER) < NEVER else 0.0,
-                    other=(printed[rival], ours[rival]) if label in printed else None,
+                    other=(theirs, ours[rival]) if label in printed else None,
                 )
             )
         limit = 2.0 * float(str(setting.run["rounds"]))  # one that never came counts as twice what it was given
@@ -80,11 +81,13 @@ def read(found: Found) -> Outcome:
 
 
 def faster(gains: Gains, label: str, rival: str, text: str, *, main: bool = True) -> Claim:
-    """That one method needs fewer rounds than another, on average over sessions."""
+    """That one method needs fewer rounds than another, in the median over sessions."""
     saved = gains[label, rival]
-    mean = float(np.mean(saved))
+    median = float(np.median(saved))
     wins = f"{sum(gain > 0 for gain in saved)} of {len(saved)} sessions"
-    return Claim(f"{text}, on average", mean > 0, f"{100 * mean:.0f} % fewer than {rival}; fewer in {wins}", main)
+    return Claim(
+        f"{text}, in the median", median > 0, f"{100 * median:.0f} % fewer than {rival}; fewer in {wins}", main
+    )
 
 
 def rounds_of(found: Found, setting: str, label: str, data: str) -> float:
@@ -97,15 +100,16 @@ ITEM = Item(
     paper=PAPER,
     title="Communication rounds to a target accuracy: FedAvg, the least used clients, ABC",
     differs=(
-        "The mixes 2C-1, 2C-2 and 5C, the net and all hyper-parameters are ours: the paper's are in an appendix that "
-        "is not available. Accuracy is a mean over the clients' own test examples. 50 clients of CIFAR-10 have 552 "
-        "images instead of 1,000. Small scale: EMNIST and FMNIST, K = 2, 50 clients under 2C-1 only, 25 batches "
-        "between communications instead of 5, 60 rounds, a network that has watched 100 rounds."
+        "EMNIST is MNIST here, which the paper's abstract names. The mixes 2C-1, 2C-2 and 5C, the net and all hyper-"
+        "parameters are ours: the paper's are in an appendix that is not available. Accuracy is a mean over the "
+        "clients' own test examples. 50 clients of CIFAR-10 have 552 images instead of 1,000. Small scale: EMNIST "
+        "and FMNIST, N = 10, K = 2, 25 batches between communications instead of 5, 60 rounds, networks that have "
+        "watched 60."
     ),
     rule=(
         "A number of rounds is reproduced within a fifth of the printed one, and has the same direction if it stands "
         "to the other method's as the printed ones do. The item is not reproduced if ABC does not need fewer rounds "
-        "than FedAvg on average over all sessions."
+        "than FedAvg in the median over all sessions."
     ),
     settings=lambda terms: tuple(sessions(terms).values()),
     read=read,

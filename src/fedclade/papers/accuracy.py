@@ -1,15 +1,30 @@
 """Lines and claims of tables that print an accuracy and its variance for each method."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import chain
 
 from fedclade.papers.found import Found, Seen
-from fedclade.papers.item import Claim, Line
+from fedclade.papers.item import Claim, Line, Outcome
 from fedclade.papers.training import on_training_examples
 from fedclade.papers.verdicts import EQUAL, POINTS
 
 Printed = Mapping[str, tuple[float, float]]
 """Accuracy in percent and its variance over clients, by method."""
 BASELINE = "FedAvg"
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a table prints, and what the paper says of it."""
+
+    hero: str
+    """The paper's own method."""
+    names: Mapping[str, str]
+    """How its parts are called, data sets or nets."""
+    printed: Mapping[str, Printed]
+    claims: Callable[[Found, str, str], tuple[Claim, ...]]
+    """Of one part: its runs, the setting, and its name."""
 
 
 def accuracy_lines(
@@ -45,6 +60,24 @@ def accuracy_lines(
     return tuple(lines)
 
 
+def table_of(found: Found, scenario: int, told: Told, *, trained: Mapping[str, Printed] | None = None) -> Outcome:
+    """Every part of a table that was asked for, and the accuracy on training examples if that is printed too."""
+    here = {part: f"s{scenario}-{part}" for part in told.printed if found.has(f"s{scenario}-{part}")}
+    lines = [
+        *(
+            accuracy_lines(found, setting, trained[part], told.hero, what=told.names[part], train=True)
+            for part, setting in here.items()
+            if trained is not None
+        ),
+        *(
+            accuracy_lines(found, setting, told.printed[part], told.hero, what=told.names[part])
+            for part, setting in here.items()
+        ),
+    ]
+    said = [told.claims(found, setting, told.names[part]) for part, setting in here.items()]
+    return Outcome(tuple(chain(*lines)), tuple(chain(*said)))
+
+
 def figures(found: Found, setting: str, label: str, *, train: bool) -> tuple[Seen, Seen]:
     """Accuracy and variance of a method, on test or training examples."""
     if train:
@@ -63,6 +96,13 @@ def at_least(found: Found, setting: str, hero: str, rival: str, by: float, text:
     """That one method is so many points ahead of another, or no further behind than so many if it is negative."""
     ours, other = found.accuracy(setting, hero).mean, found.accuracy(setting, rival).mean
     return Claim(text, ours - other >= by, f"{hero} {ours:.1f} %, {rival} {other:.1f} %", main)
+
+
+def fairest(found: Found, setting: str, hero: str, text: str) -> Claim:
+    """That the variance over clients is least with this method; variants of it are not its rivals."""
+    seen = {label: found.figure(setting, label, "accuracy_variance").mean for label in found.labels(setting)}
+    least, label = min((value, label) for label, value in seen.items() if not label.startswith("FLT"))
+    return Claim(text, seen[hero] <= least, f"{hero} {seen[hero]:.1f}, least of the others {label} {least:.1f}", False)
 
 
 def ari_claim(found: Found, setting: str, label: str, least: float, text: str, *, main: bool = True) -> Claim:

@@ -6,6 +6,7 @@ from fedclade.papers.item import Claim, Item, Line, Outcome, Setting, Terms
 from fedclade.papers.verdicts import CLAIMS_RULE
 
 NAME = "news"
+TRIED = "CFL, splits on trial"
 PRINTED = {"FedAvg": 42.0, "CFL": 36.0}
 
 
@@ -14,7 +15,7 @@ def settings(terms: Terms) -> tuple[Setting, ...]:
     words = {"vocabulary": 10_002, "embedding": 200, "hidden": 256}
     if not terms.whole:
         words = {"vocabulary": 1002, "embedding": 32, "hidden": 32}
-    rounds = 100 if terms.whole else 20
+    rounds = 100 if terms.whole else 50
     return (
         Setting(
             name=NAME,
@@ -30,7 +31,7 @@ def settings(terms: Terms) -> tuple[Setting, ...]:
             methods={
                 "FedAvg": {"name": "fedavg"},
                 "CFL": {"name": "cfl", "rule": "paper", "eps2_times": 2.0},
-                "CFL, automatic rule": {"name": "cfl"},
+                TRIED: {"name": "cfl", "rule": "tried", "validation": 0.1},
             },
             minutes=1500.0 if terms.whole else 3.0,
         ),
@@ -50,11 +51,10 @@ def read(found: Found) -> Outcome:
             tolerance=3.0,
             other=(PRINTED[other], ends[other].mean) if (other := rival(label)) and label in PRINTED else None,
             equal=0.5,
+            aside=True,  # other texts, other words: only their order can be compared
         )
         for label, seen in ends.items()
     ]
-    rounds = splits(found.facts(NAME, "CFL"))
-    aris = found.figure(NAME, "CFL", "ari").mean
     return Outcome(
         tuple(lines),
         (
@@ -63,15 +63,25 @@ def read(found: Found) -> Outcome:
                 ends["CFL"].mean < ends["FedAvg"].mean,
                 f"{ends['CFL'].mean:.1f} and {ends['FedAvg'].mean:.1f}",
             ),
+            topics(found, "CFL", "the four topics are found"),
             Claim(
-                "the four topics are found",
-                all(exactly(found, NAME, "CFL")),
-                f"ARI {aris:.2f}, splits in rounds {rounds}",
+                "CFL that tries its splits has a lower perplexity than one model, too",
+                ends[TRIED].mean < ends["FedAvg"].mean,
+                f"{ends[TRIED].mean:.1f} and {ends['FedAvg'].mean:.1f}",
                 main=False,
             ),
+            topics(found, TRIED, "it finds the four topics"),
         ),
         {label: found.curve(NAME, label, "perplexity", 1.0) for label in ends},
     )
+
+
+def topics(found: Found, label: str, text: str) -> Claim:
+    """That a run of CFL ends with one group for each topic."""
+    ari = found.figure(NAME, label, "ari").mean
+    rounds = splits(found.facts(NAME, label))
+    told = f"ARI {ari:.2f}, splits in rounds {rounds}"
+    return Claim(text, all(exactly(found, NAME, label)), told, main=False)
 
 
 def rival(label: str) -> str:
@@ -86,9 +96,11 @@ ITEM = Item(
     differs=(
         "The AG-News subset has 21,392 of 120,000 training texts, cut to 32 words; vocabulary, widths and step size "
         "are ours, so that perplexities cannot be compared but with each other. Thresholds by the paper's rule with "
-        "eps2 twice eps1 (it says one to ten times). Small scale: 150 texts for each client, 1,000 words, 32 units."
+        "eps2 twice eps1 (it says one to ten times). Beside it fedclade's rule that splits when updates "
+        "point apart and keeps what lowers the loss on held-out texts. Small scale: 150 texts for each client, 1,000 "
+        "words, 32 units, 50 rounds."
     ),
-    rule=CLAIMS_RULE + " A perplexity is reproduced within 3 of the printed one.",
+    rule=CLAIMS_RULE + " Perplexities are shown beside the printed ones and do not count.",
     settings=settings,
     read=read,
 )

@@ -30,14 +30,23 @@ def read(found: Found) -> Outcome:
         series.update(
             {f"{NAMES[source]}, {kind}": {"x": [float(n) for n in counts], "y": row} for kind, row in last.items()}
         )
-        enough = [count for count, gap in zip(counts, last["updates"], strict=True) if gap > 0]
+        gaps_seen = list(zip(counts, last["updates"], strict=True))
+        enough = [count for place, (count, _) in enumerate(gaps_seen) if all(gap > 0 for _, gap in gaps_seen[place:])]
         lines.append(
             Line(
                 row=NAMES[source],
                 column="data points from which the gap of updates is over 0",
+                aside=len(counts) < 3,  # two sizes tell no number
                 printed=float(ENOUGH[source]),
                 ours=float(enough[0]) if enough else float("inf"),
                 tolerance=float(ENOUGH[source]),
+            )
+        )
+        claims.append(
+            Claim(
+                f"{NAMES[source]}: with {counts[-1]} data points the gap of updates is over 0",
+                last["updates"][-1] > 0,
+                f"{last['updates'][-1]:.2f}",
             )
         )
         claims.append(

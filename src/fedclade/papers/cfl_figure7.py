@@ -35,6 +35,7 @@ def read(found: Found) -> Outcome:
             )
         )
         ys = curves["updates"]["y"]
+        claims.append(Claim(f"{NAMES[source]}: the gap of updates is over 0 at the end", ys[-1] > 0, f"{ys[-1]:.2f}"))
         half = max(len(ys) // 2, 1)
         early, late = sum(ys[:half]) / half, sum(ys[-half:]) / half
         claims.append(

@@ -97,7 +97,8 @@ ITEM = Item(
     title="The norms that decide whether a cluster is split, for congruent and incongruent clients",
     differs=(
         "The paper does not name the net or the step size: 12,000 parameters (small scale: a perceptron with 32 units, "
-        "1,000 images for each client, 200 rounds instead of 1,000), 0.05. The 20 congruent clients are ours."
+        "1,000 images for each client, 200 rounds instead of 1,000), 0.05. Splits are by the automatic rule. The "
+        "20 congruent clients are ours."
     ),
     rule=CLAIMS_RULE,
     settings=settings,

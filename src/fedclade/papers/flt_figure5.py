@@ -15,7 +15,7 @@ def read(found: Found) -> Outcome:
     here = [net for net in NAMES if found.has(f"s4-{net}")]
     series = {name: curve for net in here for name, curve in curves_of(found, f"s4-{net}", NAMES[net]).items()}
     said = [
-        fastest(found, f"s4-{net}", label, f"{NAMES[net]}{label} is the fastest", main=label == OURS)
+        fastest(found, f"s4-{net}", label, f"{NAMES[net]}{label} is the fastest", main=label == "FLT")
         for net in here
         for label in ("FLT", OURS)
     ]

@@ -1,8 +1,6 @@
 """FLT, table 1: scenario 1, five groups of two classes each."""
 
-from itertools import chain
-
-from fedclade.papers.accuracy import accuracy_lines, at_least
+from fedclade.papers.accuracy import Told, at_least, fairest, table_of
 from fedclade.papers.flt import OURS, PAPER, scenario
 from fedclade.papers.found import Found
 from fedclade.papers.item import Claim, Item, Outcome
@@ -31,7 +29,10 @@ DIFFERS = (
     "Clients of small classes have a few examples less instead of copies of one image; Enc1 learns on EMNIST-47 where "
     "EMNIST balanced is not here, and for CIFAR-10 on Tiny-ImageNet's ten classes where CIFAR-100 is not; accuracy is "
     "a mean over all clients, the authors' code tests FedAvg on five. PCA+kM+HC has one basis for all; in that code "
-    "each client has its own. 'FLT, class moments' is fedclade's default and not in the paper."
+    "each client has its own. As published, FedAvg and FLT keep the stale models of absent clients in their mean, as "
+    "that code does; PCA+kM+HC and FedSEM, which do so there too, do not here. Encoders learn on 30,000 images for 10 "
+    "epochs. 'FLT, class moments' is fedclade's default and not in the paper. "
+    "Small scale: 300 images for each client, 20 rounds; CIFAR-10 25 clients, 2 epochs, 12 rounds, step size 0.05."
 )
 
 
@@ -40,11 +41,13 @@ def claims(found: Found, setting: str, name: str) -> tuple[Claim, ...]:
     return (
         at_least(found, setting, "FLT (Enc1)", "FedAvg", 5, f"{name}FLT (Enc1) is far ahead of FedAvg"),
         at_least(found, setting, "FLT (Enc2)", "FedAvg", 5, f"{name}FLT (Enc2) is far ahead of FedAvg"),
-        at_least(found, setting, OURS, "FedAvg", 5, f"{name}FLT by class moments is far ahead of FedAvg"),
         at_least(
-            found, setting, "FLT (Enc1)", "FedSEM", -0.5, f"{name}FLT is not behind FedSEM by half a point", main=False
+            found, setting, OURS, "FedAvg", 5, f"{name}so is FLT by class moments, which is not the paper's", main=False
         ),
-        at_least(found, setting, "FLT (Enc1)", "Local", -0.5, f"{name}FLT is not behind Local", main=False),
+        at_least(found, setting, "FLT (Enc1)", "FedSEM", 0, f"{name}FLT is ahead of FedSEM", main=False),
+        at_least(found, setting, "FLT (Enc1)", "Local", 0, f"{name}FLT is ahead of Local", main=False),
+        at_least(found, setting, "FLT (Enc1)", "PCA+kM+HC", 1, f"{name}FLT is well ahead of PCA+kM+HC", main=False),
+        fairest(found, setting, "FLT (Enc1)", f"{name}accuracy varies least over clients by FLT"),
         Claim(
             f"{name}the choice of the encoder hardly matters: within a point",
             abs(found.accuracy(setting, "FLT (Enc1)").mean - found.accuracy(setting, "FLT (Enc2)").mean) <= 1,
@@ -54,14 +57,12 @@ def claims(found: Found, setting: str, name: str) -> tuple[Claim, ...]:
     )
 
 
+TOLD = Told("FLT (Enc1)", NAMES, PRINTED, claims)
+
+
 def read(found: Found) -> Outcome:
     """Both data sets, or the one that was asked for."""
-    here = [source for source in PRINTED if found.has(f"s1-{source}")]
-    lines = [
-        accuracy_lines(found, f"s1-{source}", PRINTED[source], "FLT (Enc1)", what=NAMES[source]) for source in here
-    ]
-    said = [claims(found, f"s1-{source}", NAMES[source]) for source in here]
-    return Outcome(tuple(chain(*lines)), tuple(chain(*said)))
+    return table_of(found, 1, TOLD)
 
 
 ITEM = Item(

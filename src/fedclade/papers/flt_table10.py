@@ -1,11 +1,8 @@
 """FLT, table 10: scenario 4 once more, with the accuracy on what clients trained on."""
 
-from itertools import chain
-
-from fedclade.papers.accuracy import accuracy_lines
+from fedclade.papers.accuracy import table_of
 from fedclade.papers.flt import PAPER, structured
-from fedclade.papers.flt_table4 import DIFFERS, NAMES, claims
-from fedclade.papers.flt_table4 import PRINTED as TEST
+from fedclade.papers.flt_table4 import DIFFERS, TOLD
 from fedclade.papers.found import Found
 from fedclade.papers.item import Item, Outcome
 from fedclade.papers.verdicts import ACCURACY_RULE
@@ -25,18 +22,10 @@ PRINTED_TRAIN = {
     },
 }
 
-PRINTED = TEST
-
 
 def read(found: Found) -> Outcome:
     """Training and test accuracy, of both or of what was asked for."""
-    here = [net for net in PRINTED if found.has(f"s4-{net}")]
-    lines = [
-        *(accuracy_lines(found, f"s4-{net}", PRINTED_TRAIN[net], "FLT", what=NAMES[net], train=True) for net in here),
-        *(accuracy_lines(found, f"s4-{net}", PRINTED[net], "FLT", what=NAMES[net]) for net in here),
-    ]
-    said = [claims(found, f"s4-{net}", NAMES[net]) for net in here]
-    return Outcome(tuple(chain(*lines)), tuple(chain(*said)))
+    return table_of(found, 4, TOLD, trained=PRINTED_TRAIN)
 
 
 ITEM = Item(

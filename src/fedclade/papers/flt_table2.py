@@ -1,8 +1,6 @@
 """FLT, table 2: scenario 2, five groups of three classes each; neighbours share one."""
 
-from itertools import chain
-
-from fedclade.papers.accuracy import accuracy_lines
+from fedclade.papers.accuracy import Told, table_of
 from fedclade.papers.flt import PAPER, scenario
 from fedclade.papers.flt_table1 import DIFFERS, NAMES, claims
 from fedclade.papers.found import Found
@@ -29,14 +27,12 @@ PRINTED = {
 }
 
 
+TOLD = Told("FLT (Enc1)", NAMES, PRINTED, claims)
+
+
 def read(found: Found) -> Outcome:
     """Both data sets, or the one that was asked for."""
-    here = [source for source in PRINTED if found.has(f"s2-{source}")]
-    lines = [
-        accuracy_lines(found, f"s2-{source}", PRINTED[source], "FLT (Enc1)", what=NAMES[source]) for source in here
-    ]
-    said = [claims(found, f"s2-{source}", NAMES[source]) for source in here]
-    return Outcome(tuple(chain(*lines)), tuple(chain(*said)))
+    return table_of(found, 2, TOLD)
 
 
 ITEM = Item(

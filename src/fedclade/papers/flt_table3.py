@@ -1,8 +1,6 @@
 """FLT, table 3: scenario 3, writers, without planted groups."""
 
-from itertools import chain
-
-from fedclade.papers.accuracy import accuracy_lines, at_least
+from fedclade.papers.accuracy import Told, at_least, fairest, table_of
 from fedclade.papers.flt import OURS, PAPER, writers
 from fedclade.papers.found import Found
 from fedclade.papers.item import Claim, Item, Outcome
@@ -36,28 +34,38 @@ NAMES = {"mlp": "MLP ", "leaf_cnn": "CNN "}
 DIFFERS = (
     "Where LEAF's FEMNIST (62 classes) is not here the clients are writers of MNIST (10 classes), so accuracies are "
     "higher and only directions can be compared. IFCA starts once from FedAvg, as there; CFL with the CNN is not run: "
-    "its state would be gigabytes a round, since not everybody takes part."
+    "its state would be gigabytes a round, since not everybody takes part. Small "
+    "scale: 60 writers, 30 rounds; CNN 20 writers, one epoch, 12 rounds, step size 0.05."
 )
 
 
 def claims(found: Found, setting: str, name: str) -> tuple[Claim, ...]:
     """What section 4.5 says."""
     return (
-        at_least(found, setting, "FLT", "FedAvg", -1, f"{name}FLT is not behind FedAvg by a point"),
-        at_least(found, setting, "FLT", "PCA+kM+HC", 0, f"{name}FLT is ahead of PCA+kM+HC", main=False),
-        at_least(found, setting, "FLT", "FedSEM", 0, f"{name}FLT is ahead of FedSEM", main=False),
-        at_least(found, setting, "FLT", "IFCA", 0, f"{name}FLT is ahead of IFCA", main=False),
+        at_least(found, setting, "FLT", "FedAvg", 0, f"{name}FLT is ahead of FedAvg"),
+        at_least(found, setting, "FLT", "PCA+kM+HC", 0, f"{name}FLT is ahead of PCA+kM+HC"),
+        at_least(found, setting, "FLT", "FedSEM", 0, f"{name}FLT is ahead of FedSEM"),
+        at_least(found, setting, "FLT", "IFCA", 0, f"{name}FLT is ahead of IFCA"),
+        fairest(found, setting, "FLT", f"{name}accuracy varies least over clients by FLT"),
         at_least(found, setting, "FLT", "FLT (C=5)", 0, f"{name}five disjoint groups cost accuracy", main=False),
-        at_least(found, setting, OURS, "FedAvg", -1, f"{name}nor is FLT by class moments", main=False),
+        at_least(
+            found,
+            setting,
+            OURS,
+            "FedAvg",
+            -1,
+            f"{name}FLT by class moments is not behind FedAvg by a point",
+            main=False,
+        ),
     )
+
+
+TOLD = Told("FLT", NAMES, PRINTED, claims)
 
 
 def read(found: Found) -> Outcome:
     """Both nets, or the one that was asked for."""
-    here = [net for net in PRINTED if found.has(f"s3-{net}")]
-    lines = [accuracy_lines(found, f"s3-{net}", PRINTED[net], "FLT", what=NAMES[net]) for net in here]
-    said = [claims(found, f"s3-{net}", NAMES[net]) for net in here]
-    return Outcome(tuple(chain(*lines)), tuple(chain(*said)))
+    return table_of(found, 3, TOLD)
 
 
 ITEM = Item(

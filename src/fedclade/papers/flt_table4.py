@@ -1,8 +1,6 @@
 """FLT, table 4: scenario 4, ten groups of five classes, clients of very different sizes."""
 
-from itertools import chain
-
-from fedclade.papers.accuracy import accuracy_lines, ari_claim, at_least
+from fedclade.papers.accuracy import Told, ari_claim, at_least, fairest, table_of
 from fedclade.papers.flt import OURS, PAPER, structured
 from fedclade.papers.found import Found
 from fedclade.papers.item import Claim, Item, Outcome
@@ -27,27 +25,33 @@ DIFFERS = (
     "EMNIST-47 (95,495 training images, 767 to 2,400 a class) where EMNIST balanced (112,800) is not here. The "
     "authors' code tests the last group on class 0 too, which it never trains on: no client of it can have more than "
     "66.7 %, which costs FLT about 3.3 points of the mean and adds about 90 of variance. Here everybody is tested on "
-    "its own group's classes; with --as-published as there."
+    "its own group's classes; with --as-published as there, but with the connected components of the graph as groups: "
+    "their code has the whole graph, a model for each client. 'FLT, class moments' is fedclade's default and not in "
+    "the paper. Small scale: 240 clients with 100 images at most, 30 rounds; CNN 40 clients with 60, 2 epochs, 8 "
+    "rounds, step size 0.05."
 )
 
 
 def claims(found: Found, setting: str, name: str) -> tuple[Claim, ...]:
     """What section 4.6 says, of FLT as printed and of FLT by class moments."""
     return (
-        at_least(found, setting, OURS, "FedAvg", 15, f"{name}FLT by class moments is 15 points ahead of FedAvg"),
-        at_least(found, setting, "FLT", "FedAvg", 15, f"{name}FLT as printed is 15 points ahead of FedAvg", main=False),
-        at_least(found, setting, OURS, "FedSEM", 5, f"{name}FLT by class moments is far ahead of FedSEM", main=False),
-        ari_claim(found, setting, OURS, 0.95, f"{name}FLT by class moments finds the ten groups (ARI 0.95)"),
-        ari_claim(found, setting, "FLT", 0.95, f"{name}FLT as printed finds the ten groups (ARI 0.95)", main=False),
+        at_least(found, setting, "FLT", "FedAvg", 15, f"{name}FLT is 15 points ahead of FedAvg"),
+        at_least(found, setting, "FLT", "FedSEM", 15, f"{name}FLT is 15 points ahead of FedSEM"),
+        ari_claim(found, setting, "FLT", 0.95, f"{name}FLT finds the ten groups (ARI 0.95)"),
+        at_least(
+            found, setting, OURS, "FedAvg", 15, f"{name}FLT by class moments is 15 points ahead of FedAvg", main=False
+        ),
+        ari_claim(found, setting, OURS, 0.95, f"{name}FLT by class moments finds the ten groups", main=False),
+        fairest(found, setting, "FLT", f"{name}accuracy varies least over clients by FLT"),
     )
+
+
+TOLD = Told("FLT", NAMES, PRINTED, claims)
 
 
 def read(found: Found) -> Outcome:
     """Both nets, or the one that was asked for."""
-    here = [net for net in PRINTED if found.has(f"s4-{net}")]
-    lines = [accuracy_lines(found, f"s4-{net}", PRINTED[net], "FLT", what=NAMES[net]) for net in here]
-    said = [claims(found, f"s4-{net}", NAMES[net]) for net in here]
-    return Outcome(tuple(chain(*lines)), tuple(chain(*said)))
+    return table_of(found, 4, TOLD)
 
 
 ITEM = Item(

@@ -1,11 +1,8 @@
 """FLT, table 7: scenario 1 once more, with the accuracy on what clients trained on."""
 
-from itertools import chain
-
-from fedclade.papers.accuracy import accuracy_lines
+from fedclade.papers.accuracy import table_of
 from fedclade.papers.flt import PAPER, scenario
-from fedclade.papers.flt_table1 import DIFFERS, NAMES, claims
-from fedclade.papers.flt_table1 import PRINTED as TEST
+from fedclade.papers.flt_table1 import DIFFERS, TOLD
 from fedclade.papers.found import Found
 from fedclade.papers.item import Item, Outcome
 from fedclade.papers.verdicts import ACCURACY_RULE
@@ -29,21 +26,10 @@ PRINTED_TRAIN = {
     },
 }
 
-PRINTED = TEST
-
 
 def read(found: Found) -> Outcome:
     """Training and test accuracy, of both or of what was asked for."""
-    here = [source for source in PRINTED if found.has(f"s1-{source}")]
-    lines = [
-        *(
-            accuracy_lines(found, f"s1-{source}", PRINTED_TRAIN[source], "FLT (Enc1)", what=NAMES[source], train=True)
-            for source in here
-        ),
-        *(accuracy_lines(found, f"s1-{source}", PRINTED[source], "FLT (Enc1)", what=NAMES[source]) for source in here),
-    ]
-    said = [claims(found, f"s1-{source}", NAMES[source]) for source in here]
-    return Outcome(tuple(chain(*lines)), tuple(chain(*said)))
+    return table_of(found, 1, TOLD, trained=PRINTED_TRAIN)
 
 
 ITEM = Item(

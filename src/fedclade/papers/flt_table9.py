@@ -1,10 +1,10 @@
 """FLT, table 9: scenario 3 once more, with the accuracy on what clients trained on."""
 
-from itertools import chain
+from dataclasses import replace
 
-from fedclade.papers.accuracy import accuracy_lines
+from fedclade.papers.accuracy import table_of
 from fedclade.papers.flt import PAPER, writers
-from fedclade.papers.flt_table3 import DIFFERS, NAMES, claims
+from fedclade.papers.flt_table3 import DIFFERS, TOLD
 from fedclade.papers.flt_table3 import PRINTED as TEST
 from fedclade.papers.found import Found
 from fedclade.papers.item import Item, Outcome
@@ -43,13 +43,7 @@ PRINTED = {
 
 def read(found: Found) -> Outcome:
     """Training and test accuracy, of both or of what was asked for."""
-    here = [net for net in PRINTED if found.has(f"s3-{net}")]
-    lines = [
-        *(accuracy_lines(found, f"s3-{net}", PRINTED_TRAIN[net], "FLT", what=NAMES[net], train=True) for net in here),
-        *(accuracy_lines(found, f"s3-{net}", PRINTED[net], "FLT", what=NAMES[net]) for net in here),
-    ]
-    said = [claims(found, f"s3-{net}", NAMES[net]) for net in here]
-    return Outcome(tuple(chain(*lines)), tuple(chain(*said)))
+    return table_of(found, 3, replace(TOLD, printed=PRINTED), trained=PRINTED_TRAIN)
 
 
 ITEM = Item(
