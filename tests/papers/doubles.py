@@ -99,3 +99,8 @@ def holds(outcome: Outcome, *words: str) -> set[bool]:
 def all_hold(outcome: Outcome) -> bool:
     """Whether all claims hold, and there are some."""
     return holds(outcome) == {True}
+
+
+def stands(outcome: Outcome) -> bool:
+    """Whether all claims hold with which the item stands or falls, and there are some."""
+    return {claim.holds for claim in outcome.claims if claim.main} == {True}

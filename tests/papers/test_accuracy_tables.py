@@ -12,7 +12,7 @@ from fedclade.papers.found import Found
 from fedclade.papers.item import Item, Terms
 from fedclade.papers.verdicts import of_line, of_outcome
 from papers import printed
-from papers.doubles import all_hold, found_in, holds, line, ran, scored
+from papers.doubles import all_hold, found_in, holds, line, ran, scored, stands
 from papers.printed import DATA_SETS, NETS, Table, columns
 
 WORDS = {"mnist": "MNIST ", "cifar10": "CIFAR-10 ", "mlp": "MLP ", "leaf_cnn": "CNN "}
@@ -48,7 +48,10 @@ def write(found: Found, setting: str, scores: Mapping[str, tuple[float, float]],
 
 @every_table
 def test_the_papers_own_numbers_reproduce_it(item: Item, scenario: str, page: Table, tmp_path: Path) -> None:
-    """Every printed number is a line, ours is the same, and what the paper says of its numbers holds of them."""
+    """Every printed number is a line, and ours is the same. The item stands.
+
+    It is reproduced as a whole, but for sentences of the paper that its own numbers do not bear out.
+    """
     outcome = item.read(runs(tmp_path, item, scenario, page))
     shown = {(each.row, each.column): each for each in outcome.lines}
     for name, column in page.items():
@@ -63,8 +66,9 @@ def test_the_papers_own_numbers_reproduce_it(item: Item, scenario: str, page: Ta
     unprinted = {row for row, _ in shown} - {"CFL"}
     assert unprinted == {OURS}
     assert all(each.printed is None for (row, _), each in shown.items() if row == OURS)
-    assert all_hold(outcome)
-    assert of_outcome(outcome) == "reproduced"
+    assert holds(outcome, "FLT", "FedAvg", "%") == {True}
+    assert stands(outcome)
+    assert of_outcome(outcome) == ("reproduced" if all_hold(outcome) else "same direction")
 
 
 @every_table
@@ -77,7 +81,8 @@ def test_three_points_less_have_the_same_direction(item: Item, scenario: str, pa
         assert each.printed is not None
         assert each.ours == pytest.approx(each.printed - 3)
         assert of_line(each) == "same direction"
-    assert all_hold(outcome)
+    assert holds(outcome, "FLT", "FedAvg", "%") == {True}
+    assert stands(outcome)
     assert of_outcome(outcome) == "same direction"
 
 
@@ -90,7 +95,7 @@ def test_an_flt_behind_fedavg_does_not_reproduce_it(item: Item, scenario: str, p
         scores = {label: (60.0 if label.startswith("FLT") else 90.0, 10.0) for label in found.labels(setting)}
         write(found, setting, scores, ari=0.2)
     outcome = item.read(found)
-    assert holds(outcome, "FLT", "FedAvg") == {False}
+    assert holds(outcome, "FLT", "FedAvg", "%") == {False}
     for name, column in page.items():
         for label in column:
             if label.startswith("FLT") and column[label][0] > column["FedAvg"][0]:
@@ -104,7 +109,7 @@ def test_a_part_has_its_own_lines_only(tmp_path: Path) -> None:
     write(found, "s1-mnist", dict.fromkeys(found.labels("s1-mnist"), (90.0, 1.0)))
     outcome = flt_table1.ITEM.read(found)
     assert {each.column for each in outcome.lines} == {"MNIST accuracy", "MNIST variance"}
-    assert holds(outcome, "FLT (Enc1)", "FedAvg") == {False}  # equal is not far ahead
+    assert holds(outcome, "FLT (Enc1)", "FedAvg", "%") == {False}  # equal is not far ahead
     assert holds(outcome, "Local") == {True}  # nor is it behind
 
 
@@ -122,7 +127,7 @@ def test_groups_that_are_not_found(tmp_path: Path) -> None:
     """All accuracies as printed, and an adjusted Rand index of 0.94: the claims about groups fail, the others hold."""
     outcome = flt_table4.ITEM.read(runs(tmp_path, flt_table4.ITEM, "s4", TABLES[3][2], ari=0.94))
     assert holds(outcome, "groups", "ARI") == {False}
-    assert holds(outcome, "FedAvg") == {True}
+    assert holds(outcome, "FedAvg", "%") == {True}
     assert of_outcome(outcome) == "not reproduced"
 
 
