@@ -54,7 +54,7 @@ def test_an_item_that_is_computed(tmp_path: Path, capsys: pytest.CaptureFixture[
     items = made["items"]
     assert isinstance(items, list)
     assert items[0]["verdict"] == "reproduced"
-    assert [claim["seen"] for claim in items[0]["claims"]] == ["1000 of 1000 instances", *["1000 of 1000"] * 3]
+    assert all(claim["seen"].startswith("1000 of 1000") for claim in items[0]["claims"])
     stored = tmp_path / "small" / "results" / "cfl-theory.json"
     written = stored.stat().st_mtime_ns
     code, out, err = call(f"reproduce cfl-theory --out {tmp_path}", capsys)

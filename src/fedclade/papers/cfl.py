@@ -79,7 +79,7 @@ def exactly(found: Found, setting: str, label: str) -> list[bool]:
 
 
 def share_placed(setting: Setting, homes: Mapping[str, int], seed: int) -> float:
-    """The share of those who came late that are with most of the early ones of their own planted group."""
+    """The share of those who came late whose home is that of early clients most of whom are of their own group."""
     federation = experiment_from({"data": setting.data, "run": {"rounds": 10**6, "seed": seed}}).federation()
     assert federation.truth is not None
     truth, late = federation.truth.labels, federation.joins

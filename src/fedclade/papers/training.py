@@ -1,5 +1,6 @@
 """The final models of a run on what they were trained on: FLT's appendix prints that beside the test."""
 
+import json
 import tomllib
 from dataclasses import replace
 from functools import lru_cache
@@ -25,7 +26,7 @@ def scored(run: RunFolder) -> tuple[float, float]:
     """The two figures of one run."""
     tables = tomllib.loads(run.asked())
     asked = experiment_from(tables, where=str(run.path))
-    federation = tested_on_training(repr(sorted(tables["data"].items())), asked.run.seed, run.asked())
+    federation = tested_on_training(json.dumps([tables["data"], asked.run.rounds, asked.run.seed]))
     net = net_for(str(asked.net["name"]), federation.shape, federation.classes, rest(asked.net, "name"))
     with SimulatedFleet(federation, net, workers=0) as fleet:
         fleet.begin(asked.run.rounds)
@@ -35,8 +36,9 @@ def scored(run: RunFolder) -> tuple[float, float]:
 
 
 @lru_cache(maxsize=2)
-def tested_on_training(data: str, seed: int, toml: str) -> Federation:  # noqa: ARG001  # what it is kept by
-    """The federation of an experiment, everybody tested on its training examples."""
-    federation = experiment_from(tomllib.loads(toml), where="a run").federation()
+def tested_on_training(asked: str) -> Federation:
+    """The federation of an experiment (its data, rounds and seed), everybody tested on its training examples."""
+    data, rounds, seed = json.loads(asked)
+    federation = experiment_from({"data": data, "run": {"rounds": rounds, "seed": seed}}, where="a run").federation()
     held = {client: replace(each, test=each.train) for client, each in federation.data.items()}
     return replace(federation, data=held)
