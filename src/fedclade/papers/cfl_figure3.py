@@ -6,7 +6,7 @@ from fedclade.papers.item import Claim, Item, Outcome
 from fedclade.papers.verdicts import CLAIMS_RULE
 from fedclade.relate.theory_cfl import largest_gamma, share_correct
 
-TRIALS = {"tiny": 10, "small": 100, "paper": 1000}
+TRIALS = {"tiny": 10, "small": 500, "paper": 2000}
 DISTRIBUTIONS = (2, 4, 8, 12, 16, 20)
 GAMMAS = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0)
 SURE, LOST = 0.95, 0.1  # "with probability close to 1"
@@ -62,7 +62,7 @@ ITEM = Item(
     name="cfl-figure3",
     paper=PAPER,
     title="How often clients are parted right, for K distributions and noise gamma",
-    differs="Nothing: drawn gradients, as in the paper; 100 draws for each point at small scale, 1,000 at the paper's.",
+    differs="Nothing: drawn gradients, as in the paper; 500 draws for each point at small scale, 2,000 at the paper's.",
     rule=CLAIMS_RULE,
     read=read,
     minutes={"small": 0.3, "paper": 3.0, "tiny": 0.1},
