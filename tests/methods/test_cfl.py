@@ -100,7 +100,7 @@ def test_gamma_max_refuses_a_split_that_is_not_sure() -> None:
 def test_the_papers_thresholds() -> None:
     """eps1 = a tenth of the largest mean so far, 1.0 here; eps2 = 6 eps1: split under 0.1 and over 0.6."""
     rule = Thresholds("paper", 0.0, 0.0, 0.1, 6.0, 0.0)
-    signs = Signs(10, 0.09, 0.61, mean_seen=1.0, largest_seen=2.0, cross=-0.5, inside=0.5)
+    signs = Signs(10, 0.09, 0.61, usual_norm=0.1, mean_seen=1.0, usual_seen=2.0, cross=-0.5, inside=0.5)
     assert rule.ask(signs)
     assert not rule.ask(replace(signs, mean_norm=0.11))
     assert not rule.ask(replace(signs, largest_norm=0.59))
@@ -109,13 +109,14 @@ def test_the_papers_thresholds() -> None:
 def test_the_automatic_thresholds_have_no_scale() -> None:
     """Sixteen clients: the ratio 0.2 is 0.8 / sqrt(16). Each test alone refuses; a factor changes nothing."""
     rule = Thresholds("automatic", 0.0, 0.0, 0.1, 6.0, 0.0)
-    signs = Signs(16, 0.2, 1.0, mean_seen=0.3, largest_seen=1.5, cross=-0.1, inside=0.3)
+    signs = Signs(16, 0.2, 1.0, usual_norm=0.9, mean_seen=0.3, usual_seen=1.4, cross=-0.1, inside=0.3)
     for factor in (1e-6, 1.0, 1e6):
-        named = ("mean_norm", "largest_norm", "mean_seen", "largest_seen")
+        named = ("mean_norm", "largest_norm", "usual_norm", "mean_seen", "usual_seen")
         scaled = replace(signs, **{name: factor * getattr(signs, name) for name in named})
         assert rule.ask(scaled)
         assert not rule.ask(replace(scaled, mean_norm=0.24 * factor))
-        assert not rule.ask(replace(scaled, largest_seen=1.6 * factor))
+        assert not rule.ask(replace(scaled, usual_seen=1.5 * factor))
+        assert rule.ask(replace(scaled, largest_norm=2.0 * factor)), "one client that leaps does not matter"
         assert not rule.ask(replace(scaled, inside=0.04))
         assert not rule.ask(replace(scaled, cross=0.11, inside=0.9))
         assert not rule.ask(replace(scaled, cross=1.0, inside=1.2))
@@ -123,7 +124,7 @@ def test_the_automatic_thresholds_have_no_scale() -> None:
 
 def test_what_is_tried_need_not_be_sure() -> None:
     """The same signs, when the updates are a fifth of what they were: only with a trial."""
-    signs = Signs(16, 0.2, 1.0, mean_seen=0.3, largest_seen=5.0, cross=-0.1, inside=0.3)
+    signs = Signs(16, 0.2, 1.0, usual_norm=1.0, mean_seen=0.3, usual_seen=5.0, cross=-0.1, inside=0.3)
     tried = Thresholds("tried", 0.0, 0.0, 0.1, 6.0, 0.0)
     assert tried.ask(signs)
     assert not replace(tried, rule="automatic").ask(signs)

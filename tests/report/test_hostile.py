@@ -95,7 +95,7 @@ def hostile_story(path: Path) -> Story:
     """A run in which clients, the method and its settings have such names."""
     names = (PAYLOADS[0], PAYLOADS[1], PAYLOADS[3], PAYLOADS[9])
     lines = [(number, name, 0.5, place % number) for number in (1, 2) for place, name in enumerate(PAYLOADS)]
-    cluster = {"node": 0, "members": 4, "mean_norm": 1.0, "largest_norm": 2.0}
+    cluster = {"node": 0, "members": 4, "mean_norm": 1.0, "restless_norm": 2.0}
     split = {"node": 0, "children": [1, 2], "parts": [names[:2], names[2:]], "clients": names}
     facts = {
         "discovery": discovery(names),

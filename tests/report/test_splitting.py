@@ -9,7 +9,7 @@ from report.folders import asked, evaluation, made, round_event, there
 
 
 def cluster(node: int, members: int, mean: float, largest: float) -> dict[str, object]:
-    return {"node": node, "members": members, "mean_norm": mean, "largest_norm": largest, "eps1": 0.5, "eps2": 1.5}
+    return {"node": node, "members": members, "mean_norm": mean, "restless_norm": largest, "eps1": 0.5, "eps2": 1.5}
 
 
 SPLIT = {"node": 0, "children": [1, 2], "parts": [["a", "b"], ["c"]], "clients": ["a", "b", "c"]}

@@ -13,6 +13,7 @@ from fedclade.fleet.protocol import Ask, Reply
 from fedclade.local.general import Asked, PathName, Training
 from fedclade.local.moments import blurred, moments, secret_of, token_of
 from fedclade.local.plan import Path, plan
+from fedclade.local.remembered import Remembered
 from fedclade.local.scatter import placing, scatter
 from fedclade.local.sketch import sketch
 from fedclade.local.steps import drawn
@@ -30,6 +31,7 @@ class Client:
     def __init__(self, net: Net, path: Asked = "auto") -> None:
         self._net = net
         self._path = plan(net, path)
+        self._scored = Remembered(self._path.score)
         self._blinds: dict[int, Blind] = {}
 
     @cached_property
@@ -110,7 +112,7 @@ class Client:
         return Reply("losses", ask.client, ask.now.number, len(part), {"losses": found})
 
     def _evaluate(self, ask: Ask, data: ClientData) -> Reply:
-        correct, loss = self._path.score(ask.rows[0], data.test)
+        correct, loss = self._scored(ask.rows[0], data.test)
         arrays = {"correct": np.array(correct, np.int64), "loss": np.array(loss, np.float64)}
         return Reply("evaluate", ask.client, ask.now.number, len(data.test), arrays)
 

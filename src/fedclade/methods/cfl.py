@@ -142,9 +142,10 @@ class CFL:
             if not heard:
                 tree = tree.changed(leaf, replace(tree.nodes[leaf], model=model))
                 continue
-            signs, found, alike = shown(heard, tree.nodes[leaf].mean_seen, tree.nodes[leaf].largest_seen)
+            signs, found, alike = shown(heard, tree.nodes[leaf].mean_seen, tree.nodes[leaf].usual_seen)
             eps1, eps2 = self.thresholds.levels(signs)
-            clusters.append({"node": leaf, "members": len(members), **asdict(signs), "eps1": eps1, "eps2": eps2})
+            levels = {"eps1": eps1, "eps2": eps2, "restless_norm": self.thresholds.restless(signs)}
+            clusters.append({"node": leaf, "members": len(members), **asdict(signs), **levels})
             matrices.append(alike)
             enough = found is not None and 2 * len(heard) >= len(members)
             node = tree.nodes[leaf].having_shown(signs, found if enough and self.thresholds.ask(signs) else None)

@@ -4,9 +4,10 @@
 `paper`      section V-B: eps1 is a share of the largest mean update that the cluster has seen, eps2 a multiple of eps1.
 `automatic`  nothing to set. The mean update counts against the largest client's: with m clients whose updates point
              anywhere, their ratio is about 1 / sqrt(m), so a ratio below that says that they pull against each other.
-             Clients are far from their own optimum while the largest update is near the largest of this cluster. There
-             must be structure: nobody pulls in the direction of somebody across, and clients are nearer to somebody of
-             their own part than any two across. Twice in a row, with the same parts.
+             A part is far from its own optimum while its median client moves nearly as far as any part's did in this
+             cluster; the largest update alone does not say so: single clients leap now and then where all can agree.
+             There must be structure: nobody pulls in the direction of somebody across, and clients are nearer to
+             somebody of their own part than any two across. Twice in a row, with the same parts.
 `tried`      the same, whatever the length of updates: how far clients are from their optimum is left to the trial of
              the split, so clients must keep a validation share.
 """
@@ -22,7 +23,7 @@ from fedclade.relate.theory_cfl import is_sure
 Rule = Literal["automatic", "tried", "paper", "absolute"]
 
 STALLED = 0.9  # automatic: of 1 / sqrt(m), where the updates of m clients would cancel by chance
-RESTLESS = 0.65  # automatic: of the largest client update since the cluster began
+RESTLESS = 0.62  # automatic: of the largest `usual_norm` since the cluster began
 APART = 0.1  # automatic: the largest similarity across must be below
 STRUCTURE = 0.15  # automatic: similarity to the nearest of the own part, minus the largest across
 IN_A_ROW = {"automatic": 2, "tried": 2, "paper": 1, "absolute": 1}  # rounds
@@ -62,15 +63,19 @@ class Thresholds:
     def norms_say_so(self, signs: Signs) -> bool:
         """Equations 30 and 31; the rules that set nothing ask for structure too."""
         eps1, eps2 = self.levels(signs)
-        there = signs.mean_norm < eps1 and signs.largest_norm > eps2
+        there = signs.mean_norm < eps1 and self.restless(signs) > eps2
         if self.rule in ("automatic", "tried"):
             return there and signs.cross < APART and signs.inside - signs.cross > STRUCTURE
         return there
 
+    def restless(self, signs: Signs) -> float:
+        """The norm that eps2 is for: of the client that moves most, or of a usual one in the part that does."""
+        return signs.usual_norm if self.rule in ("automatic", "tried") else signs.largest_norm
+
     def levels(self, signs: Signs) -> tuple[float, float]:
         """eps1 and eps2 of this cluster in this round."""
         if self.rule in ("automatic", "tried"):
-            restless = RESTLESS * signs.largest_seen if self.rule == "automatic" else 0.0
+            restless = RESTLESS * signs.usual_seen if self.rule == "automatic" else 0.0
             return STALLED * signs.largest_norm / math.sqrt(signs.clients), restless
         if self.rule == "paper":
             eps1 = self.eps1_share * signs.mean_seen

@@ -40,8 +40,8 @@ class Node:
     parent: int
     mean_seen: float = 0.0
     """The largest norm of a mean update since the cluster began."""
-    largest_seen: float = 0.0
-    """The same of a client's update."""
+    usual_seen: float = 0.0
+    """The same of a usual client's update."""
     wanted: tuple[tuple[ClientId, ...], ...] = ()
     """The two parts that the criteria asked for in the last round; none if they did not."""
     in_a_row: int = 0
@@ -55,9 +55,7 @@ class Node:
         """After a round: what was largest so far, and for how many rounds the criteria have asked for these parts."""
         parts: tuple[tuple[ClientId, ...], ...] = () if asked is None else asked.parts
         in_a_row = 0 if asked is None else 1 + (self.in_a_row if same(self.wanted, parts) else 0)
-        return replace(
-            self, wanted=parts, in_a_row=in_a_row, mean_seen=signs.mean_seen, largest_seen=signs.largest_seen
-        )
+        return replace(self, wanted=parts, in_a_row=in_a_row, mean_seen=signs.mean_seen, usual_seen=signs.usual_seen)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 import numpy as np
 
@@ -31,10 +32,12 @@ class Signs:
     """Of the weighted mean of the updates: 0 at a stationary point of the cluster."""
     largest_norm: float
     """Of the updates of single clients: 0 where everybody is at a stationary point of its own."""
+    usual_norm: float
+    """Of the median client in that of the two parts which moves more: large if a part as a whole is not at rest."""
     mean_seen: float
     """The largest of `mean_norm` since the cluster began, this round's among them."""
-    largest_seen: float
-    """The same of `largest_norm`."""
+    usual_seen: float
+    """The same of `usual_norm`."""
     cross: float = 1.0
     """The largest similarity across the best bipartition; 1 for one client."""
     inside: float = 1.0
@@ -42,18 +45,18 @@ class Signs:
 
 
 def shown(
-    heard: Mapping[ClientId, Update], mean_seen: float, largest_seen: float
+    heard: Mapping[ClientId, Update], mean_seen: float, usual_seen: float
 ) -> tuple[Signs, Bipartition | None, Matrix]:
     """The figures of a round, the best two parts (None for one client), and all similarities."""
     rows = np.stack([update.row for update in heard.values()])
     mean = float(np.linalg.norm(weighted_mean(rows, [update.examples for update in heard.values()])))
-    largest = float(np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64).max()))
-    seen = max(mean_seen, mean), max(largest_seen, largest)
+    norms = dict(zip(heard, np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64)).tolist(), strict=True))
     alike = cosines(list(heard), rows)
-    if len(heard) < 2:
-        return Signs(len(heard), mean, largest, *seen), None, alike
-    found = bipartition(alike)
-    return Signs(len(heard), mean, largest, *seen, found.cross, inside(alike, found)), found, alike
+    found = bipartition(alike) if len(heard) > 1 else None
+    parts = (tuple(heard),) if found is None else found.parts
+    usual = max(median(norms[client] for client in part) for part in parts)
+    told = len(heard), mean, max(norms.values()), usual, max(mean_seen, mean), max(usual_seen, usual)
+    return (Signs(*told) if found is None else Signs(*told, found.cross, inside(alike, found))), found, alike
 
 
 def averaged(model: Row, clients: Sequence[ClientId], trained: Updates) -> Row:

@@ -22,18 +22,18 @@ def update_norms(story: Story) -> "go.Figure | None":
     by_node: dict[int, list[tuple[int, Facts]]] = {}
     for round_, facts in story.rounds():
         for cluster in map(mapping, listed(facts.get("clusters"))):
-            if isinstance(cluster.get("largest_norm"), int | float):
+            if isinstance(cluster.get("restless_norm"), int | float):
                 by_node.setdefault(int(number(cluster.get("node"), -1)), []).append((round_, cluster))
     if not by_node:
         return None
     titles = [
-        "largest update of a client; dotted: eps2, which it must be above",
+        "update of the client that counts; dotted: eps2, which it must be above",
         "mean update of the cluster; dotted: eps1, which it must be below",
     ]
     figure = above_each_other(2, 560, titles, legend=BELOW)
     for node, seen in sorted(by_node.items())[:MOST_LINES]:
         rounds = [round_ for round_, _ in seen]
-        for axis, name, level in (("", "largest_norm", "eps2"), ("2", "mean_norm", "eps1")):
+        for axis, name, level in (("", "restless_norm", "eps2"), ("2", "mean_norm", "eps1")):
             add_line(figure, rounds, [number(cluster.get(name)) for _, cluster in seen], node, axis, not axis)
             if level in seen[0][1]:
                 add_limit(figure, rounds, [number(cluster.get(level)) for _, cluster in seen], node, axis)
