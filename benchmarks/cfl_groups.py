@@ -25,7 +25,7 @@ WORLDS: dict[str, dict[str, object]] = {
 NETS: dict[str, tuple[str, dict[str, object]]] = {
     "mlp": ("mlp", {}),
     "mlp32": ("mlp", {"hidden": 32, "dropout": 0.0}),
-    "cnn": ("abc_cnn", {"start": "he"}),
+    "cnn": ("abc_cnn", {}),
     "lenet": ("lenet", {}),
     "cfl_cnn": ("cfl_cnn", {}),
 }

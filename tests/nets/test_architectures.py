@@ -91,7 +91,7 @@ def test_settings_reach_the_net() -> None:
 
 def test_he_starts_abcs_net_with_weights_that_keep_their_spread() -> None:
     """He et al. (2015): deviation sqrt(2 / inputs of a unit), biases 0. The second layer: 72 inputs, 1,152 weights."""
-    net = net_for("abc_cnn", MNIST, 10, {"start": "he"})
+    net = net_for("abc_cnn", MNIST, 10)
     second = net.first(0)[80 : 80 + 1168]
     assert second[1152:].tolist() == [0] * 16
     assert second[:1152].std() == pytest.approx((2 / 72) ** 0.5, rel=4 / (2 * 1152) ** 0.5)  # four standard errors

@@ -16,9 +16,9 @@ from fedclade.nouns import settings
 class AbcCNN:
     """Three 3 x 3 convolutions with stride 2 and two linear layers (ABC): 12,122 parameters for 28 x 28."""
 
-    start: Literal["torch", "he"] = "torch"
-    """First weights: torch's own, with which pixels from 0 to 1 and steps of 0.01 stand still for hundreds of rounds,
-    or He's (2015), with which they learn at once."""
+    start: Literal["he", "torch"] = "he"
+    """First weights: He's (2015), with which it learns at once, or torch's own, with which pixels from 0 to 1 and steps
+    of 0.01 stand still for hundreds of rounds."""
 
     def build(self, inputs: tuple[int, ...], classes: int) -> nn.Module:
         """Images of any size."""
