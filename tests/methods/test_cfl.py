@@ -117,9 +117,16 @@ def test_the_automatic_thresholds_have_no_scale() -> None:
         assert not rule.ask(replace(scaled, mean_norm=0.24 * factor))
         assert not rule.ask(replace(scaled, usual_seen=1.5 * factor))
         assert rule.ask(replace(scaled, largest_norm=2.0 * factor)), "one client that leaps does not matter"
-        assert not rule.ask(replace(scaled, inside=0.04))
+        assert not rule.ask(replace(scaled, cross=-0.5, inside=0.14)), "nobody is like anybody"
         assert not rule.ask(replace(scaled, cross=0.11, inside=0.9))
         assert not rule.ask(replace(scaled, cross=1.0, inside=1.2))
+
+
+def test_two_clients_who_pull_apart_are_no_structure() -> None:
+    """Nobody has another one in its part; the paper's rule, and numbers, do not ask for one."""
+    fleet = Pulling({"a": np.array([1, 0], np.float32), "b": np.array([-1, 0], np.float32)})
+    assert len(rounds(fc.CFL(), fleet, 5).leaves()) == 1
+    assert len(rounds(fc.CFL(**ALWAYS), fleet, 1).leaves()) == 2
 
 
 def test_what_is_tried_need_not_be_sure() -> None:
@@ -129,7 +136,7 @@ def test_what_is_tried_need_not_be_sure() -> None:
     assert tried.ask(signs)
     assert not replace(tried, rule="automatic").ask(signs)
     assert not tried.ask(replace(signs, mean_norm=0.24))
-    assert not tried.ask(replace(signs, inside=0.04))
+    assert not tried.ask(replace(signs, inside=0.14))
     assert fc.CFL(rule="tried", validation=0.1).thresholds.rule == "tried"
 
 

@@ -6,8 +6,9 @@
              anywhere, their ratio is about 1 / sqrt(m), so a ratio below that says that they pull against each other.
              A part is far from its own optimum while its median client moves nearly as far as any part's did in this
              cluster; the largest update alone does not say so: single clients leap now and then where all can agree.
-             There must be structure: nobody pulls in the direction of somebody across, and clients are nearer to
-             somebody of their own part than any two across. Twice in a row, with the same parts.
+             There must be structure: nobody pulls in the direction of somebody across, and clients pull in that of
+             somebody of their own part, more than any two across. Twice in a row, with the same parts. So two clients
+             that are alone with each other are never split: that two differ is no structure.
 `tried`      the same, whatever the length of updates: how far clients are from their optimum is left to the trial of
              the split, so clients must keep a validation share.
 """
@@ -25,7 +26,7 @@ Rule = Literal["automatic", "tried", "paper", "absolute"]
 STALLED = 0.9  # automatic: of 1 / sqrt(m), where the updates of m clients would cancel by chance
 RESTLESS = 0.62  # automatic: of the largest `usual_norm` since the cluster began
 APART = 0.1  # automatic: the largest similarity across must be below
-STRUCTURE = 0.15  # automatic: similarity to the nearest of the own part, minus the largest across
+STRUCTURE = 0.15  # automatic: similarity to the nearest of the own part, minus the largest across if that is over 0
 IN_A_ROW = {"automatic": 2, "tried": 2, "paper": 1, "absolute": 1}  # rounds
 UNUSED: dict[Rule, dict[str, float]] = {  # what only one rule looks at, as it is if nobody sets it
     "absolute": {"eps1": 0.0, "eps2": 0.0},
@@ -65,7 +66,7 @@ class Thresholds:
         eps1, eps2 = self.levels(signs)
         there = signs.mean_norm < eps1 and self.restless(signs) > eps2
         if self.rule in ("automatic", "tried"):
-            return there and signs.cross < APART and signs.inside - signs.cross > STRUCTURE
+            return there and signs.cross < APART and signs.inside - max(signs.cross, 0) > STRUCTURE
         return there
 
     def restless(self, signs: Signs) -> float:
