@@ -115,7 +115,7 @@ def test_the_automatic_thresholds_have_no_scale() -> None:
         scaled = replace(signs, **{name: factor * getattr(signs, name) for name in named})
         assert rule.ask(scaled)
         assert not rule.ask(replace(scaled, mean_norm=0.24 * factor))
-        assert not rule.ask(replace(scaled, usual_seen=1.5 * factor))
+        assert not rule.ask(replace(scaled, usual_seen=1.6 * factor))
         assert rule.ask(replace(scaled, largest_norm=2.0 * factor)), "one client that leaps does not matter"
         assert not rule.ask(replace(scaled, cross=-0.5, inside=0.14)), "nobody is like anybody"
         assert not rule.ask(replace(scaled, cross=0.11, inside=0.9))

@@ -24,7 +24,7 @@ from fedclade.relate.theory_cfl import is_sure
 Rule = Literal["automatic", "tried", "paper", "absolute"]
 
 STALLED = 0.9  # automatic: of 1 / sqrt(m), where the updates of m clients would cancel by chance
-RESTLESS = 0.62  # automatic: of the largest `usual_norm` since the cluster began
+RESTLESS = 0.59  # automatic: of the largest `usual_norm` since the cluster began
 APART = 0.1  # automatic: the largest similarity across must be below
 STRUCTURE = 0.15  # automatic: similarity to the nearest of the own part, minus the largest across if that is over 0
 IN_A_ROW = {"automatic": 2, "tried": 2, "paper": 1, "absolute": 1}  # rounds
