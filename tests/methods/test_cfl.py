@@ -15,7 +15,7 @@ from fedclade.fleet.protocol import Updates
 from fedclade.methods import Facts
 from fedclade.methods.criteria import Thresholds
 from fedclade.methods.parameter_tree import Tree
-from fedclade.methods.signs import Signs, Update
+from fedclade.methods.signs import Signs, Update, shown
 from fedclade.nouns import Assignment, Groups, Round, Row
 from methods.pulling import STEP, Pulling, grouped
 from methods.splitting import ALWAYS, NEVER, at, begun, everybody, rounds
@@ -122,11 +122,26 @@ def test_the_automatic_thresholds_have_no_scale() -> None:
         assert not rule.ask(replace(scaled, cross=1.0, inside=1.2))
 
 
+def test_a_part_is_as_restless_as_its_median_client() -> None:
+    """By hand: three to the right by 1, 1 and 5, three to the left by 2. The medians are 1 and 2, the longest is 5."""
+    moved = {"a": 1, "b": 1, "c": 5, "d": -2, "e": -2, "f": -2}
+    heard = {client: Update(np.array([by, 0], np.float32), 10, 1) for client, by in moved.items()}
+    signs, found, _ = shown(heard, 0.0, 3.0)
+    assert found is not None
+    assert found.parts == (("a", "b", "c"), ("d", "e", "f"))
+    assert (signs.usual_norm, signs.largest_norm, signs.usual_seen) == (2, 5, 3)
+    alone, none, _ = shown({"c": heard["c"]}, 0.0, 3.0)
+    assert none is None
+    assert (alone.usual_norm, alone.usual_seen) == (5, 5)
+
+
 def test_two_clients_who_pull_apart_are_no_structure() -> None:
     """Nobody has another one in its part; the paper's rule, and numbers, do not ask for one."""
     fleet = Pulling({"a": np.array([1, 0], np.float32), "b": np.array([-1, 0], np.float32)})
     assert len(rounds(fc.CFL(), fleet, 5).leaves()) == 1
     assert len(rounds(fc.CFL(**ALWAYS), fleet, 1).leaves()) == 2
+    everybody_alone, _ = grouped(0, 4, 1)
+    assert len(rounds(fc.CFL(), everybody_alone, 30).leaves()) == 1
 
 
 def test_what_is_tried_need_not_be_sure() -> None:

@@ -7,8 +7,8 @@
              A part is far from its own optimum while its median client moves nearly as far as any part's did in this
              cluster; the largest update alone does not say so: single clients leap now and then where all can agree.
              There must be structure: nobody pulls in the direction of somebody across, and clients pull in that of
-             somebody of their own part, more than any two across. Twice in a row, with the same parts. So two clients
-             that are alone with each other are never split: that two differ is no structure.
+             somebody of their own part, more than any two across. Twice in a row, with the same parts. So clients
+             each of whom is unlike all others are never split: that two differ is no structure.
 `tried`      the same, whatever the length of updates: how far clients are from their optimum is left to the trial of
              the split, so clients must keep a validation share.
 """
