@@ -15,7 +15,8 @@ from fedclade.fleet.protocol import Updates
 from fedclade.methods import Facts
 from fedclade.methods.criteria import Thresholds
 from fedclade.methods.parameter_tree import Tree
-from fedclade.methods.signs import Signs, Update, shown
+from fedclade.methods.signs import Signs, Update
+from fedclade.methods.signs import shown as signs_of
 from fedclade.nouns import Assignment, Groups, Round, Row
 from methods.pulling import STEP, Pulling, grouped
 from methods.splitting import ALWAYS, NEVER, at, begun, everybody, rounds
@@ -126,11 +127,11 @@ def test_a_part_is_as_restless_as_its_median_client() -> None:
     """By hand: three to the right by 1, 1 and 5, three to the left by 2. The medians are 1 and 2, the longest is 5."""
     moved = {"a": 1, "b": 1, "c": 5, "d": -2, "e": -2, "f": -2}
     heard = {client: Update(np.array([by, 0], np.float32), 10, 1) for client, by in moved.items()}
-    signs, found, _ = shown(heard, 0.0, 3.0)
+    signs, found, _ = signs_of(heard, 0.0, 3.0)
     assert found is not None
     assert found.parts == (("a", "b", "c"), ("d", "e", "f"))
     assert (signs.usual_norm, signs.largest_norm, signs.usual_seen) == (2, 5, 3)
-    alone, none, _ = shown({"c": heard["c"]}, 0.0, 3.0)
+    alone, none, _ = signs_of({"c": heard["c"]}, 0.0, 3.0)
     assert none is None
     assert (alone.usual_norm, alone.usual_seen) == (5, 5)
 
