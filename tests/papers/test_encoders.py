@@ -19,9 +19,6 @@ ENCODER = Pretrained("enc", ("digits",), 1, 40)
 NETWORK = Attending(name="net", source="digits", clients=4, examples=50, steps=1, rounds=4, epochs=1)
 
 
-def unheard(_: str) -> None: ...
-
-
 def test_without_any_source_the_one_that_can_be_fetched_is_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -46,13 +43,13 @@ def test_only_the_classes_that_are_asked_for() -> None:
 
 def test_an_encoder_of_another_recipe_is_made_anew(tmp_path: Path) -> None:
     terms = Terms(tmp_path, "small")
-    first = encoders.make(ENCODER, terms, unheard)
+    first = encoders.make(ENCODER, terms)
     assert first.name.startswith("enc-")
     written = first.stat().st_mtime_ns
-    assert encoders.make(replace(ENCODER, minutes=3.0), terms, unheard) == first  # an estimate is no recipe
+    assert encoders.make(replace(ENCODER, minutes=3.0), terms) == first  # an estimate is no recipe
     assert first.stat().st_mtime_ns == written
     others = [replace(ENCODER, images=30), replace(ENCODER, classes={"digits": (3, 5)}), replace(ENCODER, epochs=2)]
-    paths = {encoders.make(other, terms, unheard) for other in others}
+    paths = {encoders.make(other, terms) for other in others}
     assert len(paths | {first}) == 4
     assert all(path.is_file() for path in paths)
     assert read(first).recipe["examples"] == 40
@@ -62,7 +59,7 @@ def test_tiny_makes_the_file_that_its_runs_name(tmp_path: Path) -> None:
     """Settings name the file of the whole encoder, and hand over a shortened one: it is the same file."""
     terms = Terms(tmp_path, "tiny")
     whole = replace(ENCODER, epochs=50, images=1000)
-    assert encoders.make(whole, terms, unheard) == encoders.file_of(whole, terms)
+    assert encoders.make(whole, terms) == encoders.file_of(whole, terms)
     assert read(encoders.file_of(whole, terms)).recipe["epochs"] == 1
     assert encoders.file_of(encoders.as_made(whole, terms), terms) == encoders.file_of(whole, terms)
 
@@ -88,6 +85,6 @@ def test_a_network_of_another_recipe_is_another_file(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_networks_file_says_what_it_has_watched(tmp_path: Path) -> None:
-    made = attention.make(NETWORK, Terms(tmp_path, "small"), unheard)
+    made = attention.make(NETWORK, Terms(tmp_path, "small"))
     recipe = read(made, ATTENTION).recipe
     assert (recipe["seed"], recipe["examples"], recipe["clients"]) == (1000, 50, 4)

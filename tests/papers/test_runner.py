@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from fedclade.nouns import InputError, Stopped
+from fedclade.papers import encoders
 from fedclade.papers.accuracy import accuracy_lines, at_least
 from fedclade.papers.found import Found, first_at_least
 from fedclade.papers.item import Attending, Claim, Item, Outcome, Pretrained, Setting, Terms
-from fedclade.papers.plans import all_plans, finished, plans_of
+from fedclade.papers.plans import all_plans, finished, longest_first, plans_of
 from fedclade.papers.runner import HERE, NotAllMade, Watching, digest, reproduce, sources_in
 from fedclade.papers.training import on_training_examples
 from fedclade.runs.loop import Progress, Watch
@@ -43,6 +44,7 @@ TABLE = Item(name="a-table1", paper="A", title="", differs="", rule="", settings
 FIGURE = replace(TABLE, name="a-figure1", read=shortly)
 
 
+ENCODER = Pretrained("enc", ("digits",), 1, 40)
 NETWORK = Attending(name="net", source="digits", clients=4, examples=50, steps=2, rounds=4, epochs=1)
 
 
@@ -230,6 +232,33 @@ def test_results_are_of_the_encoders_and_networks_that_they_name() -> None:
     ways = [replace(SETTING, encoders=(each,)) for each in (encoder, replace(encoder, epochs=4))]
     ways += [replace(SETTING, networks=(each,)) for each in (NETWORK, replace(NETWORK, seed=7))]
     assert len({digest(TABLE, (way,), {}, terms) for way in ways}) == 4
+
+
+def test_weights_are_trained_beside_the_runs_that_need_none(tmp_path: Path) -> None:
+    """And are the same, however many processes there are."""
+
+    def settings(terms: Terms) -> tuple[Setting, ...]:
+        flt = {"name": "flt", "signature": "encoder", "encoder": str(encoders.file_of(ENCODER, terms))}
+        methods = {"FLT": flt, "FedAvg": {"name": "fedavg"}}
+        return (replace(SETTING, methods=methods, others={}, seeds=1, encoders=(ENCODER,)),)
+
+    item = replace(FIGURE, settings=settings, read=lambda _: Outcome(claims=(Claim("", True, ""),)))
+    files = []
+    for jobs in (1, 2):
+        terms, seen = Terms(tmp_path / str(jobs)), Seen()
+        reproduce([item], terms, jobs=jobs, watching=seen.watching())
+        path = encoders.file_of(ENCODER, terms)
+        files.append(path.read_bytes())
+        assert set(seen.runs[:5]) == {f"{path.name} 1", *(f"fedavg-seed0 {number}" for number in range(1, 5))}
+        assert seen.runs[5:] == [f"flt-seed0 {number}" for number in range(1, 5)]
+    assert files[0] == files[1]
+
+
+def test_what_takes_longest_comes_first() -> None:
+    methods = {**SETTING.methods, "FLT": {"name": "flt", "signature": "encoder", "tuning": "clients"}}
+    plans = plans_of(replace(SETTING, methods=methods, seeds=2), Terms(Path("out")))
+    names = ["flt-seed0", "flt-seed1", "fedavg-seed0", "fedavg-seed1", "local-seed0", "local-seed1"]
+    assert [path.name for path in longest_first(plans)] == names  # Local has fewer rounds
 
 
 def test_two_settings_of_one_name_are_refused() -> None:

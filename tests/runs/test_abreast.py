@@ -13,7 +13,7 @@ from fedclade.data import Federation
 from fedclade.methods import AnyMethod
 from fedclade.nouns import Damaged, FedcladeError, Stopped
 from fedclade.runs.abreast import Make, Work, abreast
-from fedclade.runs.compare import alone, best_jobs, folder_name, planned
+from fedclade.runs.compare import alone, best_jobs, compare, folder_name, planned
 from fedclade.runs.experiment import EngineSettings, experiment_from
 from fedclade.runs.loop import Progress, Watch
 
@@ -179,3 +179,20 @@ def test_a_run_beside_others_has_no_workers() -> None:
     assert alone(experiment).engine == EngineSettings(workers=0)
     assert best_jobs(experiment, 1) == 1
     assert best_jobs(experiment, 10**6) == len(os.sched_getaffinity(0))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_other_work_begins_before_the_runs_and_is_watched(jobs: int, tmp_path: Path) -> None:
+    seen: dict[str, list[Progress]] = {}
+
+    def watch(path: Path) -> Watch:
+        return seen.setdefault(path.name, []).append
+
+    plans = planned(experiment_from({**SMALL, "run": {"rounds": 1}}), ["fedavg", "local"], 1, tmp_path / "runs")
+    beside = {tmp_path / str(number): tells(tmp_path, number) for number in range(2)}
+    runs = compare(plans, jobs=jobs, watch=watch, beside=beside)
+    assert [run.result["rounds"] for run in runs] == [1, 1]
+    assert list(seen) == ["0", "1", "fedavg-seed0", "local-seed0"]
+    assert seen["0"] == seen["1"] == [Progress(1, 2, None), Progress(2, 2, 0.5)]
+    processes = {path.read_text() for path in beside}
+    assert (str(os.getpid()) in processes) == (jobs == 1)

@@ -1,14 +1,17 @@
 """ABC's networks, trained here once and kept as files: one for each data set and number of clients, under 2C-1."""
 
-from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 from fedclade.data.registry import SOURCES
 from fedclade.nets.attention_shelf import ATTENTION
 from fedclade.nets.shelf import SUFFIX, write
 from fedclade.papers.item import Attending, Terms, keyed
+from fedclade.papers.keeping import kept
 from fedclade.papers.plans import tiny_network
 from fedclade.runs.attention import AttentionTraining, trained
+from fedclade.runs.loop import Progress, Watch
+from fedclade.runs.run import unwatched
 
 
 def file_of(network: Attending, terms: Terms) -> Path:
@@ -21,19 +24,18 @@ def as_made(network: Attending, terms: Terms) -> Attending:
     return tiny_network(network) if terms.scale == "tiny" else network
 
 
-def make(network: Attending, terms: Terms, tell: Callable[[str], None]) -> Path:
+def make(network: Attending, terms: Terms, watch: Watch = unwatched) -> Path:
     """Train it, unless it is there."""
     network = as_made(network, terms)
-    path = file_of(network, terms)
-    if path.is_file():
-        return path
-    tell(f"attention network {network.name}: watching {network.rounds} rounds")
-    kept = trained(SOURCES[network.source].load(), training_of(network))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f"new-{path.name}")
-    write(aside, kept, ATTENTION)
-    aside.replace(path)
-    return path
+    rounds = network.rounds + network.epochs  # that it watches, and of fitting
+    step = count(1)
+
+    def made(path: Path) -> None:
+        how = training_of(network)
+        done = trained(SOURCES[network.source].load(), how, lambda _: watch(Progress(next(step), rounds, None)))
+        write(path, done, ATTENTION)
+
+    return kept(file_of(network, terms), made)
 
 
 def training_of(network: Attending) -> AttentionTraining:

@@ -5,7 +5,7 @@ with ten classes of CIFAR-100, and twenty other classes of CIFAR-100; where CIFA
 classes stand in for it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,10 @@ from fedclade.nets.pretraining import pretrained
 from fedclade.nets.shelf import SUFFIX, write
 from fedclade.nouns import InputError, generator
 from fedclade.papers.item import Pretrained, Terms, keyed
+from fedclade.papers.keeping import kept
 from fedclade.papers.plans import tiny_encoder
+from fedclade.runs.loop import Progress, Watch
+from fedclade.runs.run import unwatched
 
 COLOUR_SIDE = 32  # pixels: images of several sources must be of one size
 
@@ -39,26 +42,21 @@ def as_made(encoder: Pretrained, terms: Terms) -> Pretrained:
     return tiny_encoder(encoder) if terms.scale == "tiny" else encoder
 
 
-def make(encoder: Pretrained, terms: Terms, tell: Callable[[str], None]) -> Path:
+def make(encoder: Pretrained, terms: Terms, watch: Watch = unwatched) -> Path:
     """Train it, unless it is there."""
     encoder = as_made(encoder, terms)
-    path = file_of(encoder, terms)
-    if path.is_file():
-        return path
-    inputs = np.concatenate([images_of(source, encoder.classes.get(source, ())) for source in encoder.sources])
-    if encoder.images:
-        drawn = generator(0, "encoder", encoder.name).permutation(len(inputs))[: encoder.images]
-        inputs = inputs[np.sort(drawn)]
 
-    def watch(epoch: int, error: float) -> None:
-        tell(f"encoder {encoder.name}: epoch {epoch}/{encoder.epochs}, error on held-out images {error:.5f}")
+    def told(epoch: int, _: float) -> None:
+        watch(Progress(epoch, encoder.epochs, None))
 
-    kept = pretrained(inputs, source=" + ".join(encoder.sources), epochs=encoder.epochs, seed=0, watch=watch)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f"new-{path.name}")
-    write(aside, kept)
-    aside.replace(path)
-    return path
+    def made(path: Path) -> None:
+        inputs = np.concatenate([images_of(source, encoder.classes.get(source, ())) for source in encoder.sources])
+        if encoder.images:
+            drawn = generator(0, "encoder", encoder.name).permutation(len(inputs))[: encoder.images]
+            inputs = inputs[np.sort(drawn)]
+        write(path, pretrained(inputs, source=" + ".join(encoder.sources), epochs=encoder.epochs, seed=0, watch=told))
+
+    return kept(file_of(encoder, terms), made)
 
 
 def images_of(source: str, classes: Sequence[int] = ()) -> np.ndarray:

@@ -96,14 +96,14 @@ def scenario(terms: Terms, number: int, source: str) -> Setting:
     epochs, rounds, seeds = (1, 100, 3) if digits else (5, 100, 1)  # FedAvg's accuracy goes up and down by ten points
     if not terms.whole:
         sizes = {"clients": 100 if digits else 25, "fewer": {"examples": 300}}
-        epochs, rounds, seeds = (1, 20, 3) if digits else (2, 12, 1)
+        epochs, rounds, seeds = (1, 20, 3) if digits else (2, 24, 1)
     minutes = ((14.0, 2.2) if digits else (260.0, 2.4))[0 if terms.whole else 1]
     return Setting(
         name=f"s{number}-{source}",
         data={**world, **sizes, "test_on": "group"},
         net={"name": "mlp" if digits else "lenet"},
         local={**LOCAL, **({} if terms.whole or digits else FEW_ROUNDS), "epochs": epochs, **momentum(terms)},
-        run={"rounds": rounds, "evaluate_every": 10 if terms.whole else 4},
+        run={"rounds": rounds, "evaluate_every": 10 if terms.whole else rounds // 2},
         methods={**rivals(terms, 5, alone=True), **flt, OURS: {"name": "flt"}},
         seeds=seeds,
         minutes=minutes,

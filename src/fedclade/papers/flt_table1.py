@@ -32,7 +32,7 @@ DIFFERS = (
     "each client has its own. As published, FedAvg and FLT keep the stale models of absent clients in their mean, as "
     "that code does; PCA+kM+HC and FedSEM, which do so there too, do not here. Encoders learn on 30,000 images for 10 "
     "epochs. 'FLT, class moments' is fedclade's default and not in the paper. "
-    "Small scale: 300 images for each client, 20 rounds; CIFAR-10 25 clients, 2 epochs, 12 rounds, step size 0.05."
+    "Small scale: 300 images for each client, 20 rounds; CIFAR-10 25 clients, 2 epochs, 24 rounds, step size 0.05."
 )
 
 

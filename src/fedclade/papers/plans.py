@@ -91,6 +91,16 @@ def all_plans(settings: tuple[Setting, ...], terms: Terms) -> dict[Path, Experim
     return found
 
 
+def longest_first(plans: Mapping[Path, Experiment]) -> dict[Path, Experiment]:
+    """What takes longest comes first, so that no processor waits for it at the end: fine-tuning, then many rounds."""
+
+    def place(path: Path) -> tuple[bool, int]:
+        plan = plans[path]
+        return getattr(plan.method, "tuning", "none") == "none", -plan.run.rounds
+
+    return {path: plans[path] for path in sorted(plans, key=place)}
+
+
 def told(setting: Setting) -> dict[str, object]:
     """A setting as plain data, without where files are on this machine."""
     return {

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from time import perf_counter, process_time
 
@@ -16,22 +16,23 @@ from fedclade.nouns import InputError, Stopped
 from fedclade.papers import attention, encoders, writing
 from fedclade.papers.found import Found
 from fedclade.papers.item import Item, Setting, Terms, described
-from fedclade.papers.plans import all_plans, finished, tiny, told
+from fedclade.papers.plans import all_plans, finished, longest_first, tiny, told
 from fedclade.papers.registry import place_of
 from fedclade.papers.renewal import check_data, make_way
 from fedclade.papers.timing import minutes_left, written_minutes
 from fedclade.relate.embedding import warming
+from fedclade.runs.abreast import Work
 from fedclade.runs.compare import compare
 from fedclade.runs.durable import write_file
 from fedclade.runs.environment import environment
 from fedclade.runs.experiment import Experiment
-from fedclade.runs.folder import finite
+from fedclade.runs.folder import RunFolder, finite
 from fedclade.runs.loop import Watch
 from fedclade.runs.run import unwatched
 
 FORMAT = 1  # of a result; one of another format is made anew
 HERE = Path(__file__).parent
-SHOWING = ("page.py", "writing.py", "drawing.py", "pictures.py", "glossary.py")
+SHOWING = ("page.py", "writing.py", "drawing.py", "pictures.py", "glossary.py", "tried.py")
 INTERRUPTED = "interrupted"  # what a run says that was
 AGAIN = "the same command again: it goes on where it was stopped"
 TOLD = ("python", "packages", "platform", "cores", "memory_bytes", "git_commit")  # of the environment
@@ -135,14 +136,8 @@ def made(item: Item, terms: Terms, jobs: int, looking: Watching) -> Result:
     expected = written_minutes(minutes_left(item, settings, terms))
     looking.tell(f"{item.name}: {item.title}; about {expected} on two cores")
     begin, begun = perf_counter(), process_time()
-    new = [each for each in plans if not finished(each)]
-    for encoder in dict.fromkeys(each for setting in settings for each in setting_as_run(setting, terms).encoders):
-        encoders.make(encoder, terms, looking.tell)
-    for network in dict.fromkeys(each for setting in settings for each in setting_as_run(setting, terms).networks):
-        attention.make(network, terms, looking.tell)
-    if new and any(getattr(plan.method, "embedding", "none") == "umap" for plan in plans.values()):
-        warming().join()  # here, once, and not in every process
-    runs = compare(plans, jobs=min(jobs, max(len(new), 1)), watch=looking.watch) if plans else ()
+    play(plans, weights_of(settings, terms), jobs, looking)
+    runs = [RunFolder.open(each).result() for each in plans]
     outcome = item.read(Found(terms, settings, looking.tell))
     result = {
         "format": FORMAT,
@@ -152,8 +147,8 @@ def made(item: Item, terms: Terms, jobs: int, looking: Watching) -> Result:
         "command": command(item, terms),
         "seeds": sorted({plan.run.seed for plan in plans.values()}) or [0],
         "runs": len(plans),
-        "run_seconds": sum(number(run.result["seconds"]) for run in runs),
-        "run_cpu_seconds": sum(number(run.result["cpu_seconds"]) for run in runs),
+        "run_seconds": sum(number(run["seconds"]) for run in runs),
+        "run_cpu_seconds": sum(number(run["cpu_seconds"]) for run in runs),
         "seconds": perf_counter() - begin,
         "cpu_seconds_here": process_time() - begun,
         "environment": {name: value for name, value in environment().items() if name in TOLD},
@@ -163,6 +158,34 @@ def made(item: Item, terms: Terms, jobs: int, looking: Watching) -> Result:
     write_file(path, json.dumps(finite(result), indent=1, allow_nan=False).encode())
     looking.tell(f"{item.name}: {writing.verdict_of(result)}")
     return json.loads(path.read_bytes())  # type: ignore[no-any-return]  # what was just written
+
+
+def play(plans: Mapping[Path, Experiment], weights: Mapping[Path, Work], jobs: int, looking: Watching) -> None:
+    """All runs; what must be trained before some of them is trained beside the others."""
+    left = {path: plan for path, plan in longest_first(plans).items() if not finished(path)}
+    missing = {path: work for path, work in weights.items() if not path.is_file()}
+    if left and any(getattr(plan.method, "embedding", "none") == "umap" for plan in left.values()):
+        warming().join()  # here, once, and not in every process
+    if missing:
+        able = {path: plan for path, plan in left.items() if not needs(plan, missing)}
+        compare(able, jobs=jobs, watch=looking.watch, beside=missing)
+    compare({path: plan for path, plan in left.items() if not finished(path)}, jobs=jobs, watch=looking.watch)
+
+
+def needs(plan: Experiment, files: Mapping[Path, Work]) -> bool:
+    """Whether a run reads one of these files."""
+    read = {getattr(plan.method, name, "") for name in ("encoder", "network")}
+    return not read.isdisjoint(map(str, files))
+
+
+def weights_of(settings: Sequence[Setting], terms: Terms) -> dict[Path, Work]:
+    """Every file of weights that runs read, and what makes it."""
+    run = [setting_as_run(setting, terms) for setting in settings]
+    seen = {encoders.file_of(each, terms): partial(encoders.make, each, terms) for one in run for each in one.encoders}
+    watched = {
+        attention.file_of(each, terms): partial(attention.make, each, terms) for one in run for each in one.networks
+    }
+    return {**seen, **watched}
 
 
 def setting_as_run(setting: Setting, terms: Terms) -> Setting:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from fedclade.papers.drawing import drawn
 from fedclade.papers.item import Claim, Item, Line, Outcome
+from fedclade.papers.tried import TRIED
 from fedclade.papers.verdicts import of_line, of_outcome
 from fedclade.runs.durable import write_file
 from fedclade.runs.folder import finite
@@ -111,6 +112,8 @@ def markdown(result: Result, level: int = 2) -> str:
     parts.append("")
     for note in listed_text(result["notes"]):
         parts.append(f"Note: {note}\n")
+    if tried := tried_for(result):
+        parts.append(f"What was tried: {tried}\n")
     parts.append(f"What differs from the paper: {result['differs']}\n")
     parts.append(f"Rule: {result['rule']}\n")
     parts.append(f"Made by `{result['command']}`, {made_in(result)}.\n")
@@ -137,13 +140,19 @@ def section(result: Result) -> str:
     assert isinstance(series, Mapping)
     pictures = drawn(series)
     notes = "".join(f"<p>Note: {safe(note)}</p>" for note in listed_text(result["notes"]))
+    tried = f"<p>What was tried: {safe(tried_for(result))}</p>" if tried_for(result) else ""
     return (
         f'<section id="{safe(result["item"])}"><h2>{safe(result["item"])}: {safe(result["title"])}</h2>'
         f"<p><b>{safe(verdict_of(result))}</b></p>{shown}{pictures}<ul>{claims}</ul>{notes}"
-        f"<p>What differs from the paper: {safe(result['differs'])}</p>"
+        f"{tried}<p>What differs from the paper: {safe(result['differs'])}</p>"
         f'<p class="small">Rule: {safe(result["rule"])}</p>'
         f'<p class="small"><code>{safe(result["command"])}</code>, {safe(made_in(result))}</p></section>'
     )
+
+
+def tried_for(result: Result) -> str:
+    """What was tried to make it come out; nothing of an item that does."""
+    return "" if result["verdict"] == "reproduced" else TRIED.get(str(result["item"]).partition(":")[0], "")
 
 
 def made_in(result: Result) -> str:

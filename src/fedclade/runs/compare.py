@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 from fedclade.data import Federation
-from fedclade.fleet.simulated import cores
+from fedclade.fleet.simulated import cores, one_thread
 from fedclade.methods import AnyMethod, Selection
 from fedclade.nouns import InputError
 from fedclade.nouns.settings import names_of
-from fedclade.runs.abreast import abreast
+from fedclade.runs.abreast import Work, abreast
 from fedclade.runs.experiment import EngineSettings, Experiment, lay_over, method_from, rest
 from fedclade.runs.folder import RunFolder, is_run
 from fedclade.runs.loop import Watch
@@ -72,8 +73,12 @@ def compare(
     own_net: OwnNet | None = None,
     jobs: int = 1,
     watch: Callable[[Path], Watch] = lambda _: unwatched,
+    beside: Mapping[Path, Work] = MappingProxyType({}),
 ) -> tuple[Run, ...]:
-    """Run them all, so many at a time. Finished runs are kept, stopped ones are resumed."""
+    """Run them all, so many at a time. Finished runs are kept, stopped ones are resumed.
+
+    `beside` is other work for the same processors, which begins before the runs: what it makes is for later ones.
+    """
     for path, plan in plans.items():  # before any work: is what is there already what is asked for?
         if is_run(path) and asked_of(RunFolder.open(path).asked()) != asked_of(plan.toml()):
             raise InputError(
@@ -84,16 +89,23 @@ def compare(
             )
     held = Held(federation)
     left = {path: plan for path, plan in plans.items() if not (is_run(path) and RunFolder.open(path).finished)}
-    if min(jobs, len(left)) > 1:
-        abreast(
-            [partial(prepared, path, alone(plan), held, own_net) for path, plan in left.items()],
-            jobs,
-            lambda number: watch(list(left)[number]),
-        )
-        left = {}
+    if min(jobs, len(beside) + len(left)) > 1:
+        names = [*beside, *left]
+        others = [partial(as_it_is, work) for work in beside.values()]
+        runs = [partial(prepared, path, alone(plan), held, own_net) for path, plan in left.items()]
+        abreast([*others, *runs], jobs, lambda number: watch(names[number]))
+        left, beside = {}, {}
+    for path, work in beside.items():
+        with one_thread():  # as in a process of its own: sums of several threads are other sums
+            work(watch(path))
     return tuple(
         prepared(path, plan, held, own_net)(watch(path) if path in left else unwatched) for path, plan in plans.items()
     )
+
+
+def as_it_is(work: Work) -> Work:
+    """Work that needs no examples."""
+    return work
 
 
 def prepared(path: Path, plan: Experiment, held: "Held", own_net: OwnNet | None) -> Callable[[Watch], Run]:
