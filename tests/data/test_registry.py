@@ -1,8 +1,12 @@
 """Building a federation by names: real digits, and requests that cannot be met are refused before any work."""
 
+import numpy as np
 import pytest
 
 from fedclade.data import build
+from fedclade.data.examples import Source
+from fedclade.data.registry import SOURCES, KnownSource, sources_kept
+from fedclade.data.sources.digits import digits
 from fedclade.nouns import InputError
 
 SIMPLE = ["iid", "classes", "label-swap", "label-permutation", "rotation", "dirichlet", "quantity"]
@@ -66,3 +70,38 @@ def test_settings_of_a_world_are_its_own() -> None:
         build(source="digits", world="iid", clients=0)
     with pytest.raises(InputError, match="the seed is not usable"):
         build(source="digits", world="iid", seed=-1)
+
+
+def test_inside_a_source_is_read_once() -> None:
+    seen: list[str] = []
+
+    def known(name: str) -> KnownSource:
+        def read() -> Source:
+            seen.append(name)
+            return digits()
+
+        return KnownSource("", read)
+
+    first, second, third = known("first"), known("second"), known("third")
+    with sources_kept():
+        assert first.load() is first.load()
+        assert second.load() is second.load()
+        third.load()  # for which the first one makes way
+        first.load()
+    assert seen == ["first", "second", "third", "first"]
+    assert first.load() is not first.load()
+
+
+@pytest.mark.parametrize("world", [*SIMPLE, "overlap", "congruent"])
+def test_no_world_changes_the_source_that_it_spreads(world: str) -> None:
+    with sources_kept():
+        pool = SOURCES["digits"].load().train
+        before = pool.inputs.tobytes(), pool.labels.tobytes()
+        federations = [build(source="digits", world=world, clients=5, seed=seed) for seed in (0, 1)]
+        assert SOURCES["digits"].load().train is pool
+        assert (pool.inputs.tobytes(), pool.labels.tobytes()) == before
+    alone = build(source="digits", world=world, clients=5, seed=1)
+    for client in alone.clients:
+        kept, own = federations[1][client].train, alone[client].train
+        assert np.array_equal(kept.inputs, own.inputs)
+        assert np.array_equal(kept.labels, own.labels)

@@ -184,8 +184,8 @@ def test_figure_8(tmp_path: Path) -> None:
         ((0.1, 0.6, []), INCONGRUENT, [], ("largest norm", "60 %")),
         (CONGRUENT, (0.3, 0.9, [5]), [], ("mean update", "30 %")),
         (CONGRUENT, (0.1, 0.4, [5]), [], ("largest norm", "40 %")),
-        ((0.1, 0.3, [3]), INCONGRUENT, [], ("two congruent",)),
-        (CONGRUENT, (0.1, 0.9, []), [], ("two incongruent",)),
+        ((0.1, 0.3, [3]), INCONGRUENT, [], ("two pairs", "congruent: [3]")),
+        (CONGRUENT, (0.1, 0.9, []), [], ("two pairs", "rounds []")),
         (CONGRUENT, INCONGRUENT, [4], ("20 congruent",)),
     ],
 )

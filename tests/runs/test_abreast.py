@@ -13,8 +13,9 @@ from fedclade.data import Federation
 from fedclade.methods import AnyMethod
 from fedclade.nouns import Damaged, FedcladeError, Stopped
 from fedclade.runs.abreast import Make, Work, abreast
-from fedclade.runs.compare import alone, best_jobs, compare, folder_name, planned
+from fedclade.runs.compare import Held, alone, best_jobs, finish, folder_name, planned
 from fedclade.runs.experiment import EngineSettings, experiment_from
+from fedclade.runs.folder import RunFolder
 from fedclade.runs.loop import Progress, Watch
 
 SMALL = {"data": {"source": "digits", "world": "iid", "clients": 4}}
@@ -190,8 +191,8 @@ def test_other_work_begins_before_the_runs_and_is_watched(jobs: int, tmp_path: P
 
     plans = planned(experiment_from({**SMALL, "run": {"rounds": 1}}), ["fedavg", "local"], 1, tmp_path / "runs")
     beside = {tmp_path / str(number): tells(tmp_path, number) for number in range(2)}
-    runs = compare(plans, jobs=jobs, watch=watch, beside=beside)
-    assert [run.result["rounds"] for run in runs] == [1, 1]
+    finish(plans, Held(None), jobs=jobs, watch=watch, beside=beside)
+    assert all(RunFolder.open(path).finished for path in plans)
     assert list(seen) == ["0", "1", "fedavg-seed0", "local-seed0"]
     assert seen["0"] == seen["1"] == [Progress(1, 2, None), Progress(2, 2, 0.5)]
     processes = {path.read_text() for path in beside}

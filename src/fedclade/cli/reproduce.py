@@ -35,7 +35,7 @@ def reproduce(
     ] = None,
     scale: Annotated[
         Size,
-        typer.Option(help="small: meant for 45 minutes on two cores; paper: the printed settings; tiny: does it run?"),
+        typer.Option(help="small: under 45 minutes on two cores; paper: the printed settings; tiny: does it run?"),
     ] = Size.small,
     as_published: Annotated[
         bool, typer.Option("--as-published", help="As the authors' code does it, where that is not what they print.")
@@ -166,8 +166,10 @@ def looking(quiet: bool) -> "Iterator[Watching]":
 
 
 def run_name(path: Path) -> str:
-    """A run by its setting, its method and its seed."""
-    return f"{path.parent.name} {path.name}"
+    """A run by its setting, its method and its seed; a file of weights that is trained by its own name."""
+    from fedclade.nets.shelf import SUFFIX
+
+    return path.stem if path.suffix == SUFFIX else f"{path.parent.name} {path.name}"
 
 
 def tenths(path: Path) -> "Watch":

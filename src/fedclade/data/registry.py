@@ -1,6 +1,8 @@
 """The sources and worlds that fedclade knows, by name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -35,6 +37,19 @@ from fedclade.data.worlds.topics import Topics
 from fedclade.data.worlds.writers import Writers
 from fedclade.nouns.settings import unknown
 
+KEPT: ContextVar[dict[Callable[[], Source], Source] | None] = ContextVar("kept", default=None)
+MOST_KEPT = 2  # sources; one of them has 200 megabytes
+
+
+@contextmanager
+def sources_kept() -> Iterator[None]:
+    """Inside, a source is not read again for every federation that is made of it."""
+    before = KEPT.set({})
+    try:
+        yield
+    finally:
+        KEPT.reset(before)
+
 
 class World(Protocol):
     """How examples are spread over clients: frozen settings, and one function."""
@@ -46,12 +61,23 @@ class World(Protocol):
 
 @dataclass(frozen=True)
 class KnownSource:
-    """A source by its name: what it is, how to load it, and where its files are."""
+    """A source by its name: what it is, how it is read, and where its files are."""
 
     summary: str
-    load: Callable[[], Source]
+    read: Callable[[], Source]
     files: tuple[Files, ...] = ()
     """None: it comes with an installed package."""
+
+    def load(self) -> Source:
+        """Its examples. Inside `sources_kept` they are those that were read before."""
+        kept = KEPT.get()
+        if kept is None:
+            return self.read()
+        if self.read not in kept:
+            while len(kept) >= MOST_KEPT:
+                del kept[next(iter(kept))]
+            kept[self.read] = self.read()
+        return kept[self.read]
 
     def here(self) -> bool:
         """Whether it can be loaded without a network."""

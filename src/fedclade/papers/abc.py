@@ -56,7 +56,7 @@ def steps(terms: Terms) -> int:
 
 def session(terms: Terms, data: str, mix: str, clients: int, chosen: int) -> Setting:
     """One federated learning session, with every method."""
-    rounds = (5000 if data == "CIFAR10" else 3500) if terms.whole else 60
+    rounds = (5000 if data == "CIFAR10" else 3500) if terms.whole else 40
     networks = [network(terms, data, clients)]
     methods: dict[str, Table] = {
         "FedAvg": {"name": "fedavg"},

@@ -15,7 +15,7 @@ def settings(terms: Terms) -> tuple[Setting, ...]:
     words = {"vocabulary": 10_002, "embedding": 200, "hidden": 256}
     if not terms.whole:
         words = {"vocabulary": 1002, "embedding": 32, "hidden": 32}
-    rounds = 100 if terms.whole else 50
+    rounds = 100 if terms.whole else 40
     return (
         Setting(
             name=NAME,
@@ -98,7 +98,7 @@ ITEM = Item(
         "are ours, so that perplexities cannot be compared but with each other. Thresholds by the paper's rule with "
         "eps2 twice eps1 (it says one to ten times). Beside it fedclade's rule that splits when updates "
         "point apart and keeps what lowers the loss on held-out texts. Small scale: 150 texts for each client, 1,000 "
-        "words, 32 units, 50 rounds."
+        "words, 32 units, 40 rounds."
     ),
     rule=CLAIMS_RULE + " Perplexities are shown beside the printed ones and do not count.",
     settings=settings,

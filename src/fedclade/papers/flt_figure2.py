@@ -46,7 +46,7 @@ ITEM = Item(
     title="The relatedness of 25 clients before and after reordering: five groups",
     differs=(
         "The paper does not say which data its toy set-up has: MNIST, two classes for each group, Enc2 fine-tuned by "
-        "every client. Small scale: 300 images for each."
+        "every client. Small scale: 300 images for each, one epoch of fine-tuning instead of five."
     ),
     rule=CLAIMS_RULE,
     read=read,

@@ -30,6 +30,7 @@ def read(found: Found) -> Outcome:
                     printed=ROUNDS if label == "FLT" else None,
                     ours=rounds_to(curve, NEARLY * curve["y"][-1]),
                     tolerance=ROUNDS / 2,
+                    aside=not found.terms.whole,  # it has hardly more rounds than that
                 )
             )
     return Outcome(tuple(lines), tuple(said), series)
@@ -39,8 +40,10 @@ ITEM = Item(
     name="flt-figure5",
     paper=PAPER,
     title="Test accuracy against rounds in scenario 4",
-    differs=DIFFERS + " Small scale has 30 rounds (MLP) and 8 (CNN).",
-    rule=CLAIMS_RULE + " Converged: 95 % of the final accuracy; reproduced within ten rounds of the printed twenty.",
+    differs=DIFFERS + " Small scale has 30 rounds (MLP) and 12 (CNN).",
+    rule=CLAIMS_RULE
+    + " Fastest: nobody else comes sooner to 95 % of FLT's final accuracy. Converged: 95 % of the final accuracy; "
+    "reproduced within ten rounds of the printed twenty, which does not count at small scale.",
     settings=lambda terms: (structured(terms, "mlp"), structured(terms, "leaf_cnn")),
     parts=("mlp", "leaf_cnn"),
     read=read,

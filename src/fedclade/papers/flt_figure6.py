@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from fedclade.papers.accuracy import ari_claim
-from fedclade.papers.flt import OURS, PAPER, structured
+from fedclade.papers.flt import OURS, PAPER, TEN, structured
 from fedclade.papers.flt_table4 import DIFFERS
 from fedclade.papers.found import Found
 from fedclade.papers.item import Claim, Item, Line, Outcome, Setting, Terms
@@ -37,7 +37,7 @@ def read(found: Found) -> Outcome:
     order = [one for part in federation.truth.members for one in part]
     truth = together(federation.truth, clients)
     lines, series = [], {}
-    for label in ("FLT", "FedSEM", "PCA+kM+HC", OURS):
+    for label in (each for each in ("FLT", TEN, "FedSEM", "PCA+kM+HC", OURS) if each in found.labels(setting.name)):
         run = found.runs(setting.name, label)[0]
         links = blocks_of(run.models().home, clients)
         inside, across = pair_shares(links, truth)

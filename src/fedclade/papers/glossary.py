@@ -20,6 +20,13 @@ WORDS = {
         "the encoders by which FLT sees clients' data. Enc1 has learnt on images of the clients' classes among others, "
         "Enc2 on images of other things.",
     ),
+    "fine-tuned": (
+        r"fine-tun",
+        "an encoder that a client has trained on with its own images before it tells of them.",
+    ),
+    "UMAP": (r"\bUMAP\b", "a way to draw points of many dimensions in two, neighbours near each other."),
+    "C": (r"\bC ?= ?\d", "the number of groups that a method is told."),
+    "M, rho, E, T": (r"\brho=", "FLT's: clients, share of them in a round, epochs of a client in a round, rounds."),
     "class moments": (
         r"class moments",
         "how fedclade's FLT tells clients apart by default: count, mean and variance of the data of each label. The "
@@ -38,6 +45,23 @@ WORDS = {
         "over 0 the groups can be told apart without error.",
     ),
     "congruent": (r"congruent", "CFL's: all clients' data fit one model, so that nobody should be split off."),
+    "eps1, eps2": (
+        r"\beps[12]\b|[Tt]hresholds",
+        "CFL's thresholds: a cluster is split when the mean update is shorter than eps1 while a client's is longer "
+        "than eps2. Its section V-B says eps1 is about a tenth of the longest mean update, eps2 one to ten times eps1.",
+    ),
+    "automatic rule": (
+        r"automatic rule",
+        "fedclade's for CFL: a cluster is split when its mean update has become short, clients still move, and they "
+        "point apart in parts that are alike inside. No threshold is to be set.",
+    ),
+    "perplexity": (r"[Pp]erplexity", "how many words a model wavers between, on average: the lower, the better."),
+    "K, gamma": (
+        r"\bgamma\b",
+        "in CFL's figure 3 the number of distributions, and the noise in clients' gradients relative to their length; "
+        "in FLT gamma is the distance up to which two clients are linked.",
+    ),
+    "N, K": (r"\bN=\d+, K=", "ABC's: clients, and how many of them take part in a round."),
     "drift": (r"\bdrifts?\b", "ABC's: what a client's few steps of training have changed in the common model."),
     "check-in": (r"check-in", "ABC's: a round in which everybody trains and is scored, before clients are chosen."),
     "least used": (

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fedclade.papers.found import Found
 
 Scale = Literal["tiny", "small", "paper"]
-"""tiny: two rounds, to see that everything runs; small: meant for 45 minutes in all; paper: the printed settings."""
+"""tiny: two rounds, to see that everything runs; small: under 45 minutes in all; paper: the printed settings."""
 Table = Mapping[str, object]
 Verdict = Literal["reproduced", "same direction", "not reproduced", ""]
 """Empty: there is nothing printed to compare with."""

@@ -49,13 +49,13 @@ How to read it:
 - **same direction**: its main claims hold; numbers, or other claims, do not all.
 - **not reproduced**: a main claim of the paper does not hold here; of an item without claims, a number.
 - A **main claim** is one that the item stands or falls with; what stands *beside it* does not decide alone.
-- `small` has fewer clients, rounds or images, meant for 45 minutes on two cores in all (an estimate): its numbers are
-  not those of the paper, its claims can be. `paper` has the printed settings.
+- `small` has fewer clients, rounds or images, and takes under 45 minutes on two cores in all: its numbers are not those
+  of the paper, its claims can be. `paper` has the printed settings.
 - Accuracies are percentages of test images, as a mean over clients; the variance is that over clients. ± is the
   standard deviation over seeds.
 
-The rules were written down before the runs. Where authors' code does something else than their paper says
-(`--as-published`) the result says so.
+The rules were written down before the runs; where a claim or a recipe was changed after a first result, the item says
+so. Where authors' code does something else than their paper says (`--as-published`) the result says so.
 """
 
 

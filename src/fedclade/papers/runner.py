@@ -3,14 +3,16 @@
 import hashlib
 import inspect
 import json
+import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from time import perf_counter, process_time
+from time import perf_counter
 
+from fedclade.data.registry import sources_kept
 from fedclade.fleet.simulated import cores
 from fedclade.nouns import InputError, Stopped
 from fedclade.papers import attention, encoders, writing
@@ -22,7 +24,7 @@ from fedclade.papers.renewal import check_data, make_way
 from fedclade.papers.timing import minutes_left, written_minutes
 from fedclade.relate.embedding import warming
 from fedclade.runs.abreast import Work
-from fedclade.runs.compare import compare
+from fedclade.runs.compare import Held, finish
 from fedclade.runs.durable import write_file
 from fedclade.runs.environment import environment
 from fedclade.runs.experiment import Experiment
@@ -34,7 +36,7 @@ FORMAT = 1  # of a result; one of another format is made anew
 HERE = Path(__file__).parent
 SHOWING = ("page.py", "writing.py", "drawing.py", "pictures.py", "glossary.py", "tried.py")
 INTERRUPTED = "interrupted"  # what a run says that was
-AGAIN = "the same command again: it goes on where it was stopped"
+AGAIN = "the same command again: it goes on where it was stopped, but for encoders and networks, which begin anew"
 TOLD = ("python", "packages", "platform", "cores", "memory_bytes", "git_commit")  # of the environment
 
 Result = Mapping[str, object]
@@ -72,16 +74,17 @@ def reproduce(items: Sequence[Item], terms: Terms, *, jobs: int = 0, watching: W
     check_writable(folder)
     results: list[Result] = []
     missing: dict[str, str] = {}
-    for item in items:
-        try:
-            with interruptible(item):
-                results.append(made(item, terms, jobs or cores(), looking))
-                writing.write_all(stored_in(folder / "results"), folder)
-        except InputError as wrong:
-            if len(items) == 1:
-                raise
-            missing[item.name] = str(wrong)
-            looking.tell(f"{item.name}: not made, {wrong}")
+    with sources_kept():
+        for item in items:
+            try:
+                with interruptible(item):
+                    results.append(made(item, terms, jobs or cores(), looking))
+                    writing.write_all(stored_in(folder / "results"), folder)
+            except InputError as wrong:
+                if len(items) == 1:
+                    raise
+                missing[item.name] = str(wrong)
+                looking.tell(f"{item.name}: not made, {wrong}")
     if missing:
         raise NotAllMade(results, missing)
     return results
@@ -135,7 +138,7 @@ def made(item: Item, terms: Terms, jobs: int, looking: Watching) -> Result:
     make_way(plans, terms, looking.tell)
     expected = written_minutes(minutes_left(item, settings, terms))
     looking.tell(f"{item.name}: {item.title}; about {expected} on two cores")
-    begin, begun = perf_counter(), process_time()
+    begin, begun = perf_counter(), processor_time()
     play(plans, weights_of(settings, terms), jobs, looking)
     runs = [RunFolder.open(each).result() for each in plans]
     outcome = item.read(Found(terms, settings, looking.tell))
@@ -150,7 +153,7 @@ def made(item: Item, terms: Terms, jobs: int, looking: Watching) -> Result:
         "run_seconds": sum(number(run["seconds"]) for run in runs),
         "run_cpu_seconds": sum(number(run["cpu_seconds"]) for run in runs),
         "seconds": perf_counter() - begin,
-        "cpu_seconds_here": process_time() - begun,
+        "cpu_seconds_here": processor_time() - begun,
         "environment": {name: value for name, value in environment().items() if name in TOLD},
         "recipe": {setting.name: told(setting_as_run(setting, terms)) for setting in settings},
         "recipe_sha256": recipe,
@@ -160,19 +163,27 @@ def made(item: Item, terms: Terms, jobs: int, looking: Watching) -> Result:
     return json.loads(path.read_bytes())  # type: ignore[no-any-return]  # what was just written
 
 
+def processor_time() -> float:
+    """Of this process and all that it has started and seen end, in seconds."""
+    spent = os.times()
+    return spent.user + spent.system + spent.children_user + spent.children_system
+
+
 def play(plans: Mapping[Path, Experiment], weights: Mapping[Path, Work], jobs: int, looking: Watching) -> None:
     """All runs; what must be trained before some of them is trained beside the others."""
     left = {path: plan for path, plan in longest_first(plans).items() if not finished(path)}
     missing = {path: work for path, work in weights.items() if not path.is_file()}
-    if left and any(getattr(plan.method, "embedding", "none") == "umap" for plan in left.values()):
+    missing = {path: work for path, work in missing.items() if any(needs(plan, [path]) for plan in left.values())}
+    if any(getattr(plan.method, "embedding", "none") == "umap" for plan in left.values()):
         warming().join()  # here, once, and not in every process
+    held = Held(None)
     if missing:
         able = {path: plan for path, plan in left.items() if not needs(plan, missing)}
-        compare(able, jobs=jobs, watch=looking.watch, beside=missing)
-    compare({path: plan for path, plan in left.items() if not finished(path)}, jobs=jobs, watch=looking.watch)
+        finish(able, held, jobs=jobs, watch=looking.watch, beside=missing)
+    finish(left, held, jobs=jobs, watch=looking.watch)
 
 
-def needs(plan: Experiment, files: Mapping[Path, Work]) -> bool:
+def needs(plan: Experiment, files: Iterable[Path]) -> bool:
     """Whether a run reads one of these files."""
     read = {getattr(plan.method, name, "") for name in ("encoder", "network")}
     return not read.isdisjoint(map(str, files))

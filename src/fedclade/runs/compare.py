@@ -73,9 +73,23 @@ def compare(
     own_net: OwnNet | None = None,
     jobs: int = 1,
     watch: Callable[[Path], Watch] = lambda _: unwatched,
-    beside: Mapping[Path, Work] = MappingProxyType({}),
 ) -> tuple[Run, ...]:
-    """Run them all, so many at a time. Finished runs are kept, stopped ones are resumed.
+    """Run them all, so many at a time. Finished runs are kept, stopped ones are resumed."""
+    held = Held(federation)
+    finish(plans, held, own_net=own_net, jobs=jobs, watch=watch)
+    return tuple(prepared(path, plan, held, own_net)(unwatched) for path, plan in plans.items())
+
+
+def finish(
+    plans: Plans,
+    held: "Held",
+    *,
+    own_net: OwnNet | None = None,
+    jobs: int = 1,
+    watch: Callable[[Path], Watch] = lambda _: unwatched,
+    beside: Mapping[Path, Work] = MappingProxyType({}),
+) -> None:
+    """The same, and nothing is given back.
 
     `beside` is other work for the same processors, which begins before the runs: what it makes is for later ones.
     """
@@ -87,20 +101,18 @@ def compare(
                 need="the same settings",
                 do="give another --out, or remove it",
             )
-    held = Held(federation)
     left = {path: plan for path, plan in plans.items() if not (is_run(path) and RunFolder.open(path).finished)}
     if min(jobs, len(beside) + len(left)) > 1:
         names = [*beside, *left]
         others = [partial(as_it_is, work) for work in beside.values()]
         runs = [partial(prepared, path, alone(plan), held, own_net) for path, plan in left.items()]
         abreast([*others, *runs], jobs, lambda number: watch(names[number]))
-        left, beside = {}, {}
+        return
     for path, work in beside.items():
         with one_thread():  # as in a process of its own: sums of several threads are other sums
             work(watch(path))
-    return tuple(
-        prepared(path, plan, held, own_net)(watch(path) if path in left else unwatched) for path, plan in plans.items()
-    )
+    for path, plan in left.items():
+        prepared(path, plan, held, own_net)(watch(path))
 
 
 def as_it_is(work: Work) -> Work:
