@@ -21,8 +21,8 @@ STRUCTURED = (
     "Left to find the number of groups itself, FLT says that there is one group, at small scale as with 2,400 "
     "clients: UMAP's distances blur the borders. Told that there are ten, it finds most of them at small scale and "
     "comes near the printed accuracy (FLT (C=10)). The same points without UMAP, by their nearest distances, give "
-    "ARI 1 in three seeds without being told (240 clients, benchmarks/README.md). FedSEM, PCA+kM+HC and class moments find "
-    "all ten with 240 clients here."
+    "ARI 1 in three seeds without being told (240 clients, benchmarks/README.md). FedSEM, PCA+kM+HC and class moments "
+    "find all ten with 240 clients here."
 )
 GAPS = (
     "CIFAR-10, small scale: with 12,000 parameters, 12 clients and 20 rounds groups are almost told apart (a gap of "
