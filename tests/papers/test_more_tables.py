@@ -9,7 +9,7 @@ import pytest
 from fedclade.data import Federation
 from fedclade.nouns import Assignment
 from fedclade.papers import flt_table5, flt_table6, flt_table7, flt_table8, flt_table9, flt_table10
-from fedclade.papers.flt import OURS
+from fedclade.papers.flt import OURS, TEN
 from fedclade.papers.found import Found
 from fedclade.papers.item import Item, Terms
 from fedclade.papers.plans import experiment_of
@@ -189,7 +189,8 @@ def test_training_accuracy(item: Item, name: str, words: str, train: Table, test
             assert line(outcome, label, f"{words}variance").printed == told[label][1]
             assert of_line(line(outcome, label, f"{words}accuracy")) == "reproduced"
         else:
-            assert (label, accuracy_line.printed) == (OURS, None)
+            assert label in (OURS, TEN)
+            assert accuracy_line.printed is None
     assert holds(outcome, "FLT", "FedAvg", "%") == {True}
     assert stands(outcome)
     assert of_outcome(outcome) == "same direction"  # training accuracies are far from the printed ones

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from fedclade.papers.page import anchor, name_of, page, stored, take_in
 from fedclade.papers.registry import ITEMS
+from fedclade.papers.tried import TRIED
+from fedclade.papers.writing import tried_for
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -79,9 +81,24 @@ def test_a_page_by_hand() -> None:
     assert "### flt-table1:mnist, paper: Test accuracy in scenario 1" in text
 
 
+def test_what_was_tried_is_told_where_it_does_not_come_out() -> None:
+    told = f"What was tried: {TRIED['flt-table1']}\n"
+    for verdict in ("same direction", "not reproduced"):
+        assert told in page([{**RESULT, "verdict": verdict}])
+    assert "What was tried" not in page([{**RESULT, "verdict": "reproduced"}])
+    assert not TRIED.keys() - ITEMS.keys()
+
+
+def test_every_stored_result_that_does_not_come_out_says_what_was_tried() -> None:
+    results = stored(DOCS / "results")
+    silent = [each["item"] for each in results if each["verdict"] == "not reproduced" and not tried_for(each)]
+    assert silent == []
+
+
 def test_words_are_explained_where_they_are_used() -> None:
     """The result speaks of FedAvg, Local and scenario 1, and of no other word of the papers."""
-    explained = re.findall(r"^- \*\*(.+?)\*\*: ", page([RESULT]).partition("\nWords:\n")[2], re.MULTILINE)
+    result = {**RESULT, "verdict": "reproduced"}
+    explained = re.findall(r"^- \*\*(.+?)\*\*: ", page([result]).partition("\nWords:\n")[2], re.MULTILINE)
     assert explained == ["FedAvg", "Local", "scenario 1"]
     more = {**RESULT, "title": "FedSEM, IFCA and PCA+kM+HC with Enc1 at a check-in: the separation gap"}
     words = page([more]).partition("\nWords:\n")[2].partition("\n## ")[0]

@@ -77,4 +77,13 @@ TRIED: dict[str, str] = {
         "A lower eps2 (twice eps1 instead of six times) and splits on trial: both split, and lower the perplexity; "
         "neither comes to the four topics in 40 or 50 rounds at small scale."
     ),
+    "abc-figure5": (
+        "Other networks: a head for any number of clients, encoders trained on clients that the server plays, a linear "
+        "encoder in closed form, attention by cosines without any encoder (benchmarks/README.md). None did better on "
+        "other clients than the drifts themselves: their groups are the planted ones in all 27 runs at small scale."
+    ),
+    "abc-table1": (
+        "Small scale: a target is reached after two or three evaluations, which tells little; what is gained over "
+        "FedAvg is gained by the least used clients as well."
+    ),
 }
