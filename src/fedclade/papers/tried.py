@@ -19,8 +19,8 @@ WRITERS = (
 )
 STRUCTURED = (
     "Left to find the number of groups itself, FLT says that there is one group, at small scale as with 2,400 "
-    "clients: UMAP's distances blur the borders. Told that there are ten, it finds most of them at small scale and "
-    "comes near the printed accuracy (FLT (C=10)). The same points without UMAP, by their nearest distances, give "
+    "clients: UMAP's distances blur the borders. Told that there are ten, it finds most of them and comes near "
+    "the printed accuracy (FLT (C=10)). The same points without UMAP, by their nearest distances, give "
     "ARI 1 in three seeds without being told (240 clients, benchmarks/README.md). FedSEM, PCA+kM+HC and class moments "
     "find all ten with 240 clients here."
 )
