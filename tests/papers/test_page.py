@@ -95,6 +95,18 @@ def test_every_stored_result_that_does_not_come_out_says_what_was_tried() -> Non
     assert silent == []
 
 
+def test_verdicts_are_counted() -> None:
+    others = [{**RESULT, "verdict": "reproduced"}, {**RESULT, "scale": "small"}, {**RESULT, "as_published": True}]
+    told = page([RESULT, RESULT, *others]).partition("In short:\n\n")[2].partition("\n\n")[0]
+    assert told.splitlines() == [
+        "| scale | same direction | reproduced |",
+        "| --- | --- | --- |",
+        "| paper | 2 | 1 |",
+        "| small | 1 | 0 |",
+        "| paper, as published | 1 | 0 |",
+    ]
+
+
 def test_words_are_explained_where_they_are_used() -> None:
     """The result speaks of FedAvg, Local and scenario 1, and of no other word of the papers."""
     result = {**RESULT, "verdict": "reproduced"}

@@ -6,6 +6,7 @@ python -m fedclade.papers.page docs --add reproduced/small     take these result
 
 import argparse
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -90,8 +91,18 @@ def page(results: Sequence[Result]) -> str:
         parts += [section(each) for each in mine]
     text = "\n".join(parts)
     words = glossary(text)
-    before = [INTRODUCTION, *([f"Words:\n\n{words}\n"] if words else [])]
+    before = [INTRODUCTION, counted(results), *([f"Words:\n\n{words}\n"] if words else [])]
     return "\n".join([*before, text]).rstrip() + "\n"
+
+
+def counted(results: Sequence[Result]) -> str:
+    """How many results of each kind came to what."""
+    counts = Counter((kind(each), verdict_of(each)) for each in results)
+    verdicts = dict.fromkeys(verdict for _, verdict in counts)
+    rows = [
+        (scale, *(str(counts[scale, verdict]) for verdict in verdicts)) for scale in dict.fromkeys(map(kind, results))
+    ]
+    return "In short:\n\n" + table(("scale", *verdicts), rows)
 
 
 def kind(result: Result) -> str:
