@@ -50,5 +50,5 @@ ITEM = Item(
     ),
     rule=CLAIMS_RULE,
     read=read,
-    minutes={"small": 0.5, "paper": 0.5, "tiny": 0.3},
+    minutes={"small": 0.2, "paper": 3.5, "tiny": 0.3},
 )
