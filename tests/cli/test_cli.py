@@ -1,5 +1,6 @@
 """The commands as a user types them: what they print, the JSON they give, and how they fail."""
 
+import errno
 import json
 import os
 import pty
@@ -279,6 +280,16 @@ def test_a_bug_says_that_it_is_one(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     assert "Traceback" not in err
     assert code_of(["doctor"], debug=True) == 1
     assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_full_disk_is_no_bug(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def full() -> dict[str, object]:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("fedclade.runs.environment.environment", full)
+    code, _, err = call("doctor", capsys)
+    assert code == 3
+    assert err == "error: the disk is full; what was on it is safe; do: make room, then the same command again\n"
 
 
 def test_demo(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

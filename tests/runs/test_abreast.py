@@ -1,5 +1,6 @@
 """Several runs at once: how far they are is told, and the first failure ends them all."""
 
+import errno
 import os
 import time
 from collections.abc import Callable
@@ -68,6 +69,14 @@ def test_the_first_failure_is_the_error_and_ends_the_others(tmp_path: Path) -> N
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "other").read_text()), 0)
     assert not (tmp_path / "3").exists()  # it was never begun
+
+
+def test_a_full_disk_is_no_bug() -> None:
+    def full(_: Watch) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(Stopped, match="the disk is full; do: make room, then the same command again"):
+        abreast([working(full)], 2, unwatched)
 
 
 def test_a_bug_and_a_death_are_errors_too() -> None:

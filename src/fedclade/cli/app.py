@@ -1,5 +1,6 @@
 """The command tree, and the one place where an exception becomes a line on stderr and an exit code."""
 
+import errno
 import signal
 import sys
 import traceback
@@ -111,6 +112,8 @@ def code_of(arguments: list[str], debug: bool) -> int:
         known = getattr(wrong, "exit_code", None)
         if isinstance(known, int):
             return failed(str(wrong), known)
+        if isinstance(wrong, OSError) and wrong.errno == errno.ENOSPC:
+            return failed("the disk is full; what was on it is safe; do: make room, then the same command again", 3)
         return failed(
             f"a bug in fedclade, {type(wrong).__name__}: {wrong}; do: run again with --debug and report what it prints",
             1,

@@ -4,6 +4,7 @@ Processes are forked, so that data that were read once are there for all. They e
 however that ends, and let go of their folders then.
 """
 
+import errno
 import json
 import multiprocessing
 import os
@@ -24,6 +25,7 @@ Make = Callable[[], Work]
 """What is done here before a run gets its process: reading data that others need too."""
 KINDS: dict[str, type[FedcladeError]] = {each.__name__: each for each in (InputError, Stopped, Damaged)}
 PARTS = ("what", "where", "got", "need", "do")  # of an error
+FULL = ("Stopped", "the disk is full", "", "", "", "make room, then the same command again")
 PATIENCE = 10.0  # seconds for a process that was told to end
 
 
@@ -100,7 +102,8 @@ def alone(work: Work, pipe: Connection, leash: int, held: int, not_mine: Sequenc
     except KeyboardInterrupt:
         tell({"error": ["Stopped", "interrupted", "", "", "", ""]})
     except Exception as wrong:
-        tell({"error": ["", f"a bug in fedclade, {type(wrong).__name__}: {wrong}", "", "", "", ""]})
+        full = isinstance(wrong, OSError) and wrong.errno == errno.ENOSPC
+        tell({"error": FULL if full else ["", f"a bug in fedclade, {type(wrong).__name__}: {wrong}", "", "", "", ""]})
     else:
         tell({"end": True})
 
