@@ -76,8 +76,10 @@ def compare(
 ) -> tuple[Run, ...]:
     """Run them all, so many at a time. Finished runs are kept, stopped ones are resumed."""
     held = Held(federation)
-    finish(plans, held, own_net=own_net, jobs=jobs, watch=watch)
-    return tuple(prepared(path, plan, held, own_net)(unwatched) for path, plan in plans.items())
+    here = finish(plans, held, own_net=own_net, jobs=jobs, watch=watch)
+    return tuple(
+        here[path] if path in here else prepared(path, plan, held, own_net)(unwatched) for path, plan in plans.items()
+    )
 
 
 def finish(
@@ -88,8 +90,8 @@ def finish(
     jobs: int = 1,
     watch: Callable[[Path], Watch] = lambda _: unwatched,
     beside: Mapping[Path, Work] = MappingProxyType({}),
-) -> None:
-    """The same, and nothing is given back.
+) -> dict[Path, Run]:
+    """The same; given back are the runs that were made in this process.
 
     `beside` is other work for the same processors, which begins before the runs: what it makes is for later ones.
     """
@@ -107,12 +109,11 @@ def finish(
         others = [partial(as_it_is, work) for work in beside.values()]
         runs = [partial(prepared, path, alone(plan), held, own_net) for path, plan in left.items()]
         abreast([*others, *runs], jobs, lambda number: watch(names[number]))
-        return
+        return {}
     for path, work in beside.items():
         with one_thread():  # as in a process of its own: sums of several threads are other sums
             work(watch(path))
-    for path, plan in left.items():
-        prepared(path, plan, held, own_net)(watch(path))
+    return {path: prepared(path, plan, held, own_net)(watch(path)) for path, plan in left.items()}
 
 
 def as_it_is(work: Work) -> Work:
