@@ -6,12 +6,12 @@ Whoever measures again writes here what was seen: it is shown with every result 
 COLOURS = (
     "CIFAR-10, small scale: what FLT's encoders tell of colour photographs does not show the groups. They are found "
     "before training, so that rounds and step sizes change nothing: with 12, 20 and 24 rounds FLT by encoders has "
-    "an ARI of 0.00 to 0.04 and stays near FedAvg, while FLT by class moments and FedSEM find all five groups (ARI 1). "
+    "an ARI of 0.04 at the most and stays near FedAvg, while FLT by class moments and FedSEM find all five groups. "
 )
 OTHERS_FIND_THEM = (
     "PCA+kM+HC is better here than printed, for it has one basis for all clients: with --as-published, where each has "
-    "its own and points are matched, it falls to 74 % in scenario 1 and 78 % in scenario 2 on MNIST at small scale, as "
-    "far behind FLT as printed. "
+    "its own and points are matched, it falls to 74 % in scenario 1 and 78 % in scenario 2 on MNIST at small scale, "
+    "far behind FLT as the paper has it. "
 )
 WRITERS = (
     "Small scale stops long before models have converged, so that rounds count for more than groups do: IFCA, which "
