@@ -17,6 +17,7 @@ from fedclade.papers.plans import all_plans, finished, longest_first, plans_of
 from fedclade.papers.runner import HERE, NotAllMade, Watching, digest, reproduce, sources_in
 from fedclade.papers.training import on_training_examples
 from fedclade.runs.loop import Progress, Watch
+from fedclade.runs.run import resume
 
 SETTING = Setting(
     name="digits",
@@ -101,6 +102,19 @@ def test_a_run_that_is_missing_is_made_again_and_no_other(made: tuple[Terms, See
     result = reproduce([TABLE], terms, jobs=1, watching=again.watching())[0]
     assert again.runs == ["local-seed1 1", "local-seed1 2"]
     assert result["lines"] == before["lines"]
+
+
+def test_finished_runs_keep_no_checkpoints_but_where_models_are_in_them(tmp_path: Path) -> None:
+    """The models on a client's path are CFL's; they are nowhere but in its checkpoint."""
+    methods = {"FedAvg": {"name": "fedavg"}, "CFL": {"name": "cfl"}}
+    setting = replace(SETTING, methods=methods, others={}, seeds=1)
+    item = replace(TABLE, settings=lambda _: (setting,), read=lambda _: Outcome())
+    reproduce([item], Terms(tmp_path, "small"), jobs=1)
+    fedavg, cfl = (tmp_path / "small" / "runs" / "digits" / f"{name}-seed0" for name in ("fedavg", "cfl"))
+    assert not list((fedavg / "checkpoint").iterdir())
+    somebody = next(iter(resume(fedavg).folder.models().home))
+    assert resume(fedavg).model_for(somebody)
+    assert resume(cfl).path_for(somebody)
 
 
 def test_what_a_result_holds(made: tuple[Terms, Seen]) -> None:

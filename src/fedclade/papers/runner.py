@@ -30,7 +30,7 @@ from fedclade.runs.environment import environment
 from fedclade.runs.experiment import Experiment
 from fedclade.runs.folder import RunFolder, finite
 from fedclade.runs.loop import Watch
-from fedclade.runs.run import unwatched
+from fedclade.runs.run import Branching, unwatched
 
 FORMAT = 1  # of a result; one of another format is made anew
 HERE = Path(__file__).parent
@@ -181,6 +181,9 @@ def play(plans: Mapping[Path, Experiment], weights: Mapping[Path, Work], jobs: i
         able = {path: plan for path, plan in left.items() if not needs(plan, missing)}
         finish(able, held, jobs=jobs, watch=looking.watch, beside=missing)
     finish(left, held, jobs=jobs, watch=looking.watch)
+    for path, plan in plans.items():
+        if not isinstance(plan.method, Branching):  # its checkpoint holds the models on the way to those at the end
+            RunFolder.open(path).forget()
 
 
 def needs(plan: Experiment, files: Iterable[Path]) -> bool:

@@ -210,6 +210,11 @@ class RunFolder:
         write_file(self.path / "result.json", verdict)
         (self.path / "clients.arrows").unlink(missing_ok=True)
 
+    def forget(self) -> None:
+        """Remove the checkpoints of a finished run, from which nothing goes on; they are most of what it takes."""
+        for old in self._checkpoints() if self.finished else ():
+            shutil.rmtree(old, ignore_errors=True)
+
     # -- resuming -----------------------------------------------------------------------------------------------------
 
     def latest(self, *, repair: bool = False) -> Checkpoint | None:
