@@ -32,6 +32,10 @@ def test_it_lists_every_item(capsys: pytest.CaptureFixture[str]) -> None:
             "reproduce flt-table4:cnn",
             'the part of an item is not known, flt-table4: got "cnn", need one of mlp, leaf_cnn',
         ),
+        (
+            "reproduce flt-table1:mnsit",
+            'the part of an item is not known, flt-table1: got "mnsit", need one of mnist, cifar10; do: did you mean',
+        ),
         ("reproduce --scale large", "Invalid value for '--scale'"),
         ("reproduce cfl-figure3 --as-published", "the item has one reading only, --as-published: got cfl-figure3, "),
         ("reproduce cfl-theory --out /proc/xx", "the folder cannot be written, /proc/xx/small: got "),
@@ -63,6 +67,17 @@ def test_an_item_that_is_computed(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "cfl-theory" in out
     assert stored.stat().st_mtime_ns == written
     assert json.loads(stored.read_bytes()) == items[0]
+
+
+def test_help_tells_what_names_are(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call("reproduce --help", capsys)
+    assert code == 0
+    assert "Items, as --list names them" in out
+
+
+def test_an_item_that_is_named_twice_is_made_once(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call("reproduce --list --quiet flt-table1 cfl-theory flt-table1", capsys)
+    assert (code, out.split()) == (0, ["flt-table1", "cfl-theory"])
 
 
 def test_what_has_one_reading_is_left_out_of_all(capsys: pytest.CaptureFixture[str]) -> None:

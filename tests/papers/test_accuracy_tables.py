@@ -113,6 +113,20 @@ def test_a_part_has_its_own_lines_only(tmp_path: Path) -> None:
     assert holds(outcome, "Local") == {True}  # nor is it behind
 
 
+def test_who_has_learned_nothing_does_not_count(tmp_path: Path) -> None:
+    """In scenario 2 the same answer to everything has 13.3 %: 18 % are not far ahead of FedAvg's 7 %, 19 % are."""
+    for flt, far in ((18.0, False), (19.0, True)):
+        settings = [each for each in flt_table2.ITEM.settings(Terms(tmp_path)) if each.name == "s2-cifar10"]
+        found = found_in(tmp_path / str(flt), settings, seeds=1)
+        scores = dict.fromkeys(found.labels("s2-cifar10"), (flt, 1.0))
+        write(found, "s2-cifar10", {**scores, "FedAvg": (7.0, 19.18), "Local": (13.5, 1.0)})
+        outcome = flt_table2.ITEM.read(found)
+        assert holds(outcome, "far ahead of FedAvg") == {far}
+        aside = {each.row for each in outcome.lines if each.column == "CIFAR-10 accuracy" and each.aside}
+        assert aside == {"FedAvg", "Local"}
+        assert [note.partition(" are no better")[0] for note in outcome.notes] == ["On CIFAR-10 FedAvg, Local"]
+
+
 def test_encoders_that_differ(tmp_path: Path) -> None:
     """97 and 95 % are more than a point apart, 97 and 96.5 % are not."""
     for second, same in ((95.0, False), (96.5, True)):

@@ -8,15 +8,16 @@ import numpy as np
 import pytest
 
 from fedclade.data import Federation, build
-from fedclade.nouns import Groups
+from fedclade.nouns import Groups, Points
 from fedclade.papers import flt_figure3, flt_figure4, flt_figure5, flt_figure6, flt_figure7, flt_figure12
 from fedclade.papers.curves import curves_of, fastest, rounds_to
 from fedclade.papers.flt import OURS, TEN
 from fedclade.papers.found import Found
 from fedclade.papers.item import Item, Setting, Terms
-from fedclade.papers.matrices import Links, blocks_of, pair_shares, picture, together
+from fedclade.papers.matrices import Links, blocks_of, by_chance, pair_shares, picture, together
 from fedclade.papers.verdicts import of_line, of_outcome
 from fedclade.relate.discovery import Found as Discovery
+from fedclade.relate.points import Relating, related
 from papers.doubles import all_hold, climbed, found_in, holds, homes, line, ran
 
 Curve = dict[int, float]
@@ -54,6 +55,17 @@ def test_the_fastest(fedavg: Curve, first: bool, tmp_path: Path) -> None:
     assert of_outcome(outcome) == ("reproduced" if first else "not reproduced")
     assert outcome.series["MLP FLT"] == {"x": [4, 8, 12], "y": pytest.approx([50, 77, 80])}
     assert outcome.series["CNN IFCA"] == {"x": [4, 8, 12], "y": pytest.approx([50, 60, 75])}
+
+
+def test_an_flt_that_is_fedavg_is_not_the_fastest(tmp_path: Path) -> None:
+    """With one group its curve is FedAvg's; both come to 95 % in the same round."""
+    outcome = flt_figure4.ITEM.read(with_curves(tmp_path, flt_figure4.ITEM, {"FLT": SOON, "FedAvg": SOON}, LOW))
+    assert holds(outcome, "FLT", "one model for everybody") == {False}
+    same_round = {4: 50.0, 8: 77.0, 12: 79.0}
+    outcome = flt_figure4.ITEM.read(
+        with_curves(tmp_path / "other", flt_figure4.ITEM, {"FLT": SOON, "FedAvg": same_round}, LOW)
+    )
+    assert holds(outcome, "MLP", "FLT") == {True}
 
 
 def test_variants_of_flt_are_not_its_rivals(tmp_path: Path) -> None:
@@ -217,19 +229,25 @@ def linked(pairs: set[frozenset[str]]) -> Links:
 
 
 @pytest.mark.parametrize(
-    ("pairs", "something", "apart"),
+    ("pairs", "chance", "something", "apart"),
     [
-        (PAIRS, True, True),  # both pairs of a group, and one of the four across
-        ({frozenset("ac"), frozenset("bd")}, True, False),  # no pair of a group, two across
-        (set(), False, False),
-        ({frozenset(pair) for pair in combinations("abcd", 2)}, False, False),
+        (PAIRS, 0.7, True, True),  # both pairs of a group, and one of the four across: 0.75
+        (PAIRS, 0.8, True, False),
+        ({frozenset("ac"), frozenset("bd")}, 0.0, True, False),  # no pair of a group, two across
+        (set(), 0.0, False, False),
+        ({frozenset(pair) for pair in combinations("abcd", 2)}, 0.0, False, False),
     ],
-    ids=["blocks", "crossed", "empty", "complete"],
+    ids=["blocks", "blocks as any", "crossed", "empty", "complete"],
 )
 def test_figure_3(
-    pairs: set[frozenset[str]], something: bool, apart: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    pairs: set[frozenset[str]],
+    chance: float,
+    something: bool,
+    apart: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Four writers, cut into a with b and c with d; who is linked is made up."""
+    """Four writers, cut into a with b and c with d; who is linked is made up, and so is what chance gives."""
     seen = Discovery(
         partition=Groups((("a", "b"), ("c", "d"))),
         kind="encoder",
@@ -240,7 +258,9 @@ def test_figure_3(
         squared=np.zeros((4, 4), np.float32),
         tree=np.zeros((3, 4)),
         order=("d", "c", "b", "a"),
+        sketches=Points(tuple("abcd"), np.zeros((4, 1, 2), np.float32), np.ones((4, 1), np.int64)),
     )
+    monkeypatch.setattr(flt_figure3, "by_chance", lambda *_: [0.0, chance, -0.1])
     monkeypatch.setattr(flt_figure3, "build", lambda **_: None)
     monkeypatch.setattr(flt_figure3, "discovered", lambda *_: (seen, linked(pairs)))
     outcome = flt_figure3.ITEM.read(found_in(tmp_path, []))
@@ -252,6 +272,19 @@ def test_figure_3(
     turned = linked(pairs).astype(int)[::-1, ::-1].tolist()
     assert outcome.series["reordered"] == {"matrix": turned, "order": list("dcba")}
     assert outcome.series["two groups"]["matrix"] == [[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 1]]
+
+
+def test_points_that_are_dealt_out_anew() -> None:
+    """Six clients here and six there are cut without an error; with some of both everybody is linked to everybody."""
+    jitter = np.random.default_rng(0).normal(0, 0.05, (12, 5, 2))
+    places = (jitter + np.repeat([0.0, 10.0], 6)[:, None, None]).astype(np.float32)
+    points = Points(tuple("abcdefghijkl"), places, np.ones((12, 5), np.int64))
+    how = {"name": "flt", "signature": "encoder", "gamma": 1.0, "cut": "ward", "distance": "smallest", "groups": 2}
+    seen = related(points, Relating(distance="smallest", cut="ward", gamma=1.0, groups=2))
+    assert pair_shares(seen.squared < 1, together(seen.partition, seen.clients)) == (1.0, 0.0)
+    margins = by_chance(points, how, 5)
+    assert len(margins) == 5
+    assert max(margins) < 0.5
 
 
 def test_shares_of_pairs() -> None:

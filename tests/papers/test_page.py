@@ -1,11 +1,16 @@
 """The page of results is that of the stored results, and says of each what it came to."""
 
 import json
+import os
 import re
 from pathlib import Path
 
+import pytest
+
+from fedclade.papers.item import Terms
 from fedclade.papers.page import anchor, name_of, page, stored, take_in
-from fedclade.papers.registry import ITEMS
+from fedclade.papers.plans import told
+from fedclade.papers.registry import ITEMS, chosen
 from fedclade.papers.tried import TRIED
 from fedclade.papers.writing import tried_for
 
@@ -49,6 +54,7 @@ RESULT = {
     "command": "fedclade reproduce flt-table1:mnist --scale paper",
     "seeds": [0],
     "run_cpu_seconds": 100.4,
+    "seconds": 2.0,
     "cpu_seconds_here": 3.0,
 }
 
@@ -82,11 +88,44 @@ def test_a_page_by_hand() -> None:
 
 
 def test_what_was_tried_is_told_where_it_does_not_come_out() -> None:
-    told = f"What was tried: {TRIED['flt-table1']}\n"
+    """Of a part what was tried with that; as published what was tried with that; of the item otherwise."""
     for verdict in ("same direction", "not reproduced"):
-        assert told in page([{**RESULT, "verdict": verdict}])
+        assert f"What was tried: {TRIED['flt-table1:mnist']}\n" in page([{**RESULT, "verdict": verdict}])
     assert "What was tried" not in page([{**RESULT, "verdict": "reproduced"}])
-    assert not TRIED.keys() - ITEMS.keys()
+    structured = {**RESULT, "item": "flt-table4:mlp"}
+    assert tried_for(structured) == TRIED["flt-table4"]
+    assert tried_for({**structured, "as_published": True}) == TRIED["flt-table4, as published"]
+    assert tried_for({**RESULT, "as_published": True}) == ""
+    named = {name.removesuffix(", as published").partition(":")[0] for name in TRIED}
+    assert not named - ITEMS.keys()
+
+
+def test_a_verdict_that_does_not_count_stands_in_brackets() -> None:
+    lines = [{**RESULT["lines"][0], "counts": False}, {**RESULT["lines"][1], "counts": False}]  # type: ignore[index]
+    text = page([{**RESULT, "lines": lines}])
+    assert "| +2.27 | (same direction) |" in text
+    assert "| ABC | rounds | never | 5 | - | - |" in text
+
+
+def test_how_long_it_took_is_told_of_a_call_that_made_it_all() -> None:
+    """Of 100 s of runs 3 s were spent here: they were made for another item."""
+    assert "seeds 0, 100 s of processor time.\n" in page([RESULT])
+    whole = {**RESULT, "seconds": 61.0, "cpu_seconds_here": 110.0}
+    assert "seeds 0, 110 s of processor time, 61 s in all.\n" in page([whole])
+
+
+@pytest.mark.skipif(
+    not os.environ.get("FEDCLADE_DATA") and not os.environ.get("CI"),
+    reason="FEDCLADE_DATA names no folder: which data stand in for which depends on what is there",
+)
+def test_stored_results_are_of_the_recipes_as_they_are(tmp_path: Path) -> None:
+    for result in stored(DOCS / "results"):
+        (item,) = chosen([str(result["item"])])
+        terms = Terms(tmp_path, result["scale"], bool(result["as_published"]))  # type: ignore[arg-type]
+        recipe = json.loads(json.dumps({each.name: told(each) for each in item.settings(terms)}))
+        assert result["recipe"] == recipe, name_of(result)
+        assert result["differs"] == item.differs
+        assert result["rule"] == item.rule
 
 
 def test_every_stored_result_that_does_not_come_out_says_what_was_tried() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from fedclade.papers.accuracy import accuracy_lines, at_least
 from fedclade.papers.found import Found, first_at_least
 from fedclade.papers.item import Attending, Claim, Item, Outcome, Pretrained, Setting, Terms
 from fedclade.papers.plans import all_plans, finished, longest_first, plans_of
-from fedclade.papers.runner import HERE, NotAllMade, Watching, digest, reproduce, sources_in
+from fedclade.papers.runner import HERE, NotAllMade, Watching, digest, reproduce, sources_in, stored_in
 from fedclade.papers.training import on_training_examples
 from fedclade.runs.loop import Progress, Watch
 from fedclade.runs.run import resume
@@ -115,6 +116,55 @@ def test_finished_runs_keep_no_checkpoints_but_where_models_are_in_them(tmp_path
     somebody = next(iter(resume(fedavg).folder.models().home))
     assert resume(fedavg).model_for(somebody)
     assert resume(cfl).path_for(somebody)
+
+
+BROKEN = [
+    "{",
+    "[]",
+    '{"format": 1}',
+    '{"format": 1, "item": "a-table1"}',
+    lambda result: {**result, "lines": [1]},
+    lambda result: {**result, "lines": [{"row": "FedAvg"}]},
+    lambda result: {**result, "series": {"FedAvg": {"x": [1]}}},
+    lambda result: {**result, "notes": None},
+]
+
+
+@pytest.mark.parametrize("broken", BROKEN, ids=range(len(BROKEN)))
+def test_a_result_that_cannot_be_used_is_as_good_as_not_there(
+    broken: str | Callable[[dict[str, object]], object], made: tuple[Terms, Seen], tmp_path: Path
+) -> None:
+    terms, _ = made
+    shutil.copytree(terms.folder, tmp_path / "copy")
+    results = tmp_path / "copy" / "small" / "results"
+    whole = json.loads((results / "a-table1.json").read_bytes())
+    text = broken if isinstance(broken, str) else json.dumps(broken(whole))
+    for name in ("a-table1", "zzz"):
+        (results / f"{name}.json").write_text(text)
+    again = Seen()
+    (made_again,) = reproduce([TABLE], Terms(tmp_path / "copy", "small"), jobs=1, watching=again.watching())
+    assert again.runs == []
+    assert made_again["lines"] == whole["lines"]
+    assert [each["item"] for each in stored_in(results)] == ["a-figure1", "a-table1"]
+
+
+def test_results_that_are_read_anew_say_what_making_them_took(made: tuple[Terms, Seen], tmp_path: Path) -> None:
+    """Nothing is run: the seconds are those of before, the commits those of the runs."""
+    terms, _ = made
+    shutil.copytree(terms.folder, tmp_path / "copy")
+    path = tmp_path / "copy" / "small" / "results" / "a-table1.json"
+    before = json.loads(path.read_bytes())
+    path.write_text(json.dumps({**before, "recipe_sha256": "another", "seconds": 700.5}))
+    for number, run in enumerate(sorted((tmp_path / "copy" / "small" / "runs" / "digits").iterdir())):
+        told = json.loads((run / "environment.json").read_bytes())
+        (run / "environment.json").write_text(json.dumps({**told, "git_commit": f"c{number % 2}"}))
+    (again,) = reproduce([TABLE], Terms(tmp_path / "copy", "small"), jobs=1)
+    assert again["recipe_sha256"] == before["recipe_sha256"]
+    assert (again["seconds"], again["cpu_seconds_here"]) == (700.5, before["cpu_seconds_here"])
+    environment = again["environment"]
+    assert isinstance(environment, dict)
+    assert environment["git_commits"] == ["c0", "c1"]
+    assert {"scipy", "torch"} <= environment["packages"].keys()
 
 
 def test_what_a_result_holds(made: tuple[Terms, Seen]) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 
 from fedclade.papers.found import Found, Seen
@@ -25,14 +26,17 @@ class Told:
     printed: Mapping[str, Printed]
     claims: Callable[[Found, str, str], tuple[Claim, ...]]
     """Of one part: its runs, the setting, and its name."""
+    constant: float = 0.0
+    """Percent that the same answer to everything would get."""
 
 
 def accuracy_lines(
-    found: Found, setting: str, printed: Printed, hero: str, *, what: str = "", train: bool = False
+    found: Found, setting: str, printed: Printed, hero: str, *, what: str = "", train: bool = False, constant: float = 0
 ) -> tuple[Line, ...]:
     """Accuracy and variance of every method that was run, beside what is printed.
 
-    `hero` is the paper's own method: others are compared with it, and it with FedAvg.
+    `hero` is the paper's own method: others are compared with it, and it with FedAvg. What is no better than a
+    `constant` answer does not count.
     """
     prefix = "train " if train else ""
     seen = {label: figures(found, setting, label, train=train) for label in found.labels(setting)}
@@ -52,7 +56,7 @@ def accuracy_lines(
                     tolerance=POINTS if name == "accuracy" else half_to_double(told, values[place].mean),
                     other=other,
                     equal=EQUAL,
-                    aside=name == "variance",
+                    aside=name == "variance" or no_better(values[0], constant),
                 )
             )
     missing = [label for label in printed if label not in seen and not train]
@@ -63,19 +67,35 @@ def accuracy_lines(
 def table_of(found: Found, scenario: int, told: Told, *, trained: Mapping[str, Printed] | None = None) -> Outcome:
     """Every part of a table that was asked for, and the accuracy on training examples if that is printed too."""
     here = {part: f"s{scenario}-{part}" for part in told.printed if found.has(f"s{scenario}-{part}")}
+    read = partial(accuracy_lines, found, hero=told.hero, constant=told.constant)
     lines = [
         *(
-            accuracy_lines(found, setting, trained[part], told.hero, what=told.names[part], train=True)
+            read(setting, trained[part], what=told.names[part], train=True)
             for part, setting in here.items()
             if trained is not None
         ),
-        *(
-            accuracy_lines(found, setting, told.printed[part], told.hero, what=told.names[part])
-            for part, setting in here.items()
-        ),
+        *(read(setting, told.printed[part], what=told.names[part]) for part, setting in here.items()),
     ]
     said = [told.claims(found, setting, told.names[part]) for part, setting in here.items()]
-    return Outcome(tuple(chain(*lines)), tuple(chain(*said)))
+    notes = [note for part, setting in here.items() if (note := unlearned(found, setting, told, part))]
+    return Outcome(tuple(chain(*lines)), tuple(chain(*said)), notes=tuple(notes))
+
+
+def no_better(accuracy: Seen, constant: float) -> bool:
+    """Whether the same answer to everything would do as well."""
+    return accuracy.mean <= constant + EQUAL
+
+
+def unlearned(found: Found, setting: str, told: Told, part: str) -> str:
+    """Who has learned nothing in these few rounds, in a sentence; empty if everybody has learned something."""
+    labels = [label for label in found.labels(setting) if no_better(found.accuracy(setting, label), told.constant)]
+    if not labels:
+        return ""
+    return (
+        f"On {told.names[part].strip()} {', '.join(labels)} are no better than the same answer to everything "
+        f"({told.constant:.1f} %): their models have learned nothing in these rounds, their lines do not count, and "
+        "nobody is ahead of them by less than of that answer."
+    )
 
 
 def figures(found: Found, setting: str, label: str, *, train: bool) -> tuple[Seen, Seen]:
@@ -92,10 +112,15 @@ def half_to_double(printed: float | None, ours: float) -> float:
     return printed if ours > printed else printed / 2
 
 
-def at_least(found: Found, setting: str, hero: str, rival: str, by: float, text: str, *, main: bool = True) -> Claim:
-    """That one method is so many points ahead of another, or no further behind than so many if it is negative."""
+def at_least(
+    found: Found, setting: str, hero: str, rival: str, by: float, text: str, *, main: bool = True, floor: float = 0.0
+) -> Claim:
+    """That one method is so many points ahead of another, or no further behind than so many if it is negative.
+
+    `floor` is what the same answer to everything would get: nobody is ahead of a rival who is below it by less.
+    """
     ours, other = found.accuracy(setting, hero).mean, found.accuracy(setting, rival).mean
-    return Claim(text, ours - other >= by, f"{hero} {ours:.1f} %, {rival} {other:.1f} %", main)
+    return Claim(text, ours - max(other, floor) >= by, f"{hero} {ours:.1f} %, {rival} {other:.1f} %", main)
 
 
 def fairer(found: Found, setting: str, hero: str, rival: str, text: str) -> Claim:

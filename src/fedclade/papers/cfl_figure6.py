@@ -8,6 +8,7 @@ from fedclade.papers.item import Claim, Item, Line, Outcome, Terms
 from fedclade.papers.verdicts import CLAIMS_RULE
 
 NAMES = {"mnist": "MNIST", "cifar10": "CIFAR-10"}
+GROWN = 0.02  # a gap that is larger by less has not grown
 ENOUGH = {"mnist": 20, "cifar10": 500}  # data points that suffice for weight-updates (section V-A)
 
 
@@ -52,7 +53,7 @@ def read(found: Found) -> Outcome:
         claims.append(
             Claim(
                 f"{NAMES[source]}: the gap grows with the data points",
-                last["updates"][-1] > last["updates"][0],
+                last["updates"][-1] > last["updates"][0] + GROWN,
                 f"{last['updates'][0]:.2f} with {counts[0]}, {last['updates'][-1]:.2f} with {counts[-1]}",
             )
         )
@@ -76,7 +77,9 @@ ITEM = Item(
         "The paper names no net, step size or batch for this: a net of three convolutions, 0.1, and 20. Small scale "
         "has 12,000 parameters, 20 rounds instead of 50, fewer sizes, and on CIFAR-10 12 clients."
     ),
-    rule=CLAIMS_RULE + " The smallest number of points with a gap over 0 is reproduced up to twice the printed one.",
+    rule=CLAIMS_RULE
+    + " The smallest number of points with a gap over 0 is reproduced up to twice the printed one; where only "
+    f"two numbers were tried it does not count. A gap has grown if it is larger by more than {GROWN:g}.",
     settings=lambda terms: tuple(
         chain(*([swapped(terms, source, count) for count in sizes(terms, source)] for source in NAMES))
     ),

@@ -24,7 +24,7 @@ def setting_of(terms: Terms) -> Setting:
         name="s4-mlp-240",
         data={**whole.data, "clients": 240},
         run={**whole.run, "rounds": ROUNDS, "evaluate_every": 1},
-        minutes=20.0,
+        minutes=10.0,
     )
 
 

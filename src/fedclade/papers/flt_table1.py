@@ -1,5 +1,7 @@
 """FLT, table 1: scenario 1, five groups of two classes each."""
 
+from functools import partial
+
 from fedclade.papers.accuracy import Told, at_least, table_of
 from fedclade.papers.flt import OURS, PAPER, scenario
 from fedclade.papers.found import Found
@@ -24,6 +26,7 @@ PRINTED = {
         "FLT (Enc2)": (87.17, 84.62),
     },
 }
+CONSTANT = 50.0 / 5  # percent: a class is one of two in one group of five
 NAMES = {"mnist": "MNIST ", "cifar10": "CIFAR-10 "}
 DIFFERS = (
     "Clients of small classes have a few examples less instead of copies of one image; Enc1 learns on EMNIST-47 where "
@@ -38,17 +41,16 @@ DIFFERS = (
 )
 
 
-def claims(found: Found, setting: str, name: str) -> tuple[Claim, ...]:
+def claims(found: Found, setting: str, name: str, constant: float = CONSTANT) -> tuple[Claim, ...]:
     """What section 4.4 says."""
+    ahead = partial(at_least, found, setting, floor=constant)
     return (
-        at_least(found, setting, "FLT (Enc1)", "FedAvg", 5, f"{name}FLT (Enc1) is far ahead of FedAvg"),
-        at_least(found, setting, "FLT (Enc2)", "FedAvg", 5, f"{name}FLT (Enc2) is far ahead of FedAvg"),
-        at_least(
-            found, setting, OURS, "FedAvg", 5, f"{name}so is FLT by class moments, which is not the paper's", main=False
-        ),
-        at_least(found, setting, "FLT (Enc1)", "FedSEM", -0.5, f"{name}FLT is not behind FedSEM", main=False),
-        at_least(found, setting, "FLT (Enc1)", "Local", 0, f"{name}FLT is ahead of Local", main=False),
-        at_least(found, setting, "FLT (Enc1)", "PCA+kM+HC", 1, f"{name}FLT is well ahead of PCA+kM+HC", main=False),
+        ahead("FLT (Enc1)", "FedAvg", 5, f"{name}FLT (Enc1) is far ahead of FedAvg"),
+        ahead("FLT (Enc2)", "FedAvg", 5, f"{name}FLT (Enc2) is far ahead of FedAvg"),
+        ahead(OURS, "FedAvg", 5, f"{name}so is FLT by class moments, which is not the paper's", main=False),
+        ahead("FLT (Enc1)", "FedSEM", -0.5, f"{name}FLT is not behind FedSEM", main=False),
+        ahead("FLT (Enc1)", "Local", 0, f"{name}FLT is ahead of Local", main=False),
+        ahead("FLT (Enc1)", "PCA+kM+HC", 1, f"{name}FLT is well ahead of PCA+kM+HC", main=False),
         Claim(
             f"{name}the choice of the encoder hardly matters: within a point",
             abs(found.accuracy(setting, "FLT (Enc1)").mean - found.accuracy(setting, "FLT (Enc2)").mean) <= 1,
@@ -58,7 +60,7 @@ def claims(found: Found, setting: str, name: str) -> tuple[Claim, ...]:
     )
 
 
-TOLD = Told("FLT (Enc1)", NAMES, PRINTED, claims)
+TOLD = Told("FLT (Enc1)", NAMES, PRINTED, claims, CONSTANT)
 
 
 def read(found: Found) -> Outcome:

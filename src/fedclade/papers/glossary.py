@@ -24,6 +24,19 @@ WORDS = {
         r"fine-tun",
         "an encoder that a client has trained on with its own images before it tells of them.",
     ),
+    "smallest, nearest, matched": (
+        r"\b(smallest|nearest|matched)\b.{0,40}distance|points are matched",
+        "distances between two clients, each of whom is a few points: that of their two nearest points; the mean from "
+        "each point to the nearest of the other client; the mean over pairs, every point in one pair. The paper has "
+        "the smallest, its code the matched one.",
+    ),
+    "basis": (r"\b(one|own) basis\b|basis for all", "the axes, principal components, in which data are written down."),
+    "silhouettes": (
+        r"silhouette",
+        "how much nearer clients are to their own group than to the next one; the number of groups with the best is "
+        "taken.",
+    ),
+    "ledger": (r"\bledger\b", "what fedclade counts in a run: every number that is sent, and to whom."),
     "UMAP": (r"\bUMAP\b", "a way to draw points of many dimensions in two, neighbours near each other."),
     "C": (r"\bC ?= ?\d", "the number of groups that a method is told."),
     "M, rho, E, T": (r"\brho=", "FLT's: clients, share of them in a round, epochs of a client in a round, rounds."),
@@ -33,7 +46,10 @@ WORDS = {
         "papers do not have it.",
     ),
     "scenario 1": (r"[Ss]cenario 1\b", "FLT's: five groups of clients, each with two classes of its own."),
-    "scenario 2": (r"[Ss]cenario 2\b", "FLT's: five groups with three classes each, one shared with a neighbour."),
+    "scenario 2": (
+        r"[Ss]cenario 2\b",
+        "FLT's: five groups with three classes each; one is shared with each neighbour.",
+    ),
     "scenario 3": (r"[Ss]cenario 3\b", "FLT's: every client is a person who writes; no groups are planted."),
     "scenario 4": (
         r"[Ss]cenario 4\b",

@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 from fedclade.data import Federation
 from fedclade.methods import method_named
 from fedclade.methods.flt import FLT
-from fedclade.nouns import ClientId, Groups
+from fedclade.nouns import ClientId, Groups, Points, generator
 from fedclade.papers.item import Table
 from fedclade.relate.discovery import Found as Discovery
+from fedclade.relate.points import Relating, related
 from fedclade.runs.experiment import rest
 from fedclade.runs.groups import find_groups
 
@@ -19,10 +20,16 @@ Links = NDArray[np.bool_]
 
 def discovered(federation: Federation, method: Table, seed: int = 0) -> tuple[Discovery, Links]:
     """FLT's one-shot step: what it found, and the thresholded adjacency (clients, clients) in the order of clients."""
-    how = method_named(str(method["name"]), rest(method, "name"))
-    assert isinstance(how, FLT)
+    how = flt_of(method)
     found = find_groups(federation, how, seed=seed)
     return found, found.squared < how.gamma**2
+
+
+def flt_of(method: Table) -> FLT:
+    """FLT with these settings."""
+    how = method_named(str(method["name"]), rest(method, "name"))
+    assert isinstance(how, FLT)
+    return how
 
 
 def picture(links: Links, clients: Sequence[ClientId], order: Sequence[ClientId]) -> dict[str, object]:
@@ -43,6 +50,22 @@ def pair_shares(links: Links, truth: Links) -> tuple[float, float]:
     pairs = np.triu(np.ones_like(links), 1)
     inside, across = pairs & truth, pairs & ~truth
     return float(links[inside].mean()), float(links[across].mean()) if across.any() else 0.0
+
+
+def by_chance(points: Points, method: Table, draws: int) -> list[float]:
+    """By how much pairs of one group are linked more often, where points are dealt out to clients anew each time.
+
+    A cut finds groups in anything: this is what it finds where there are none.
+    """
+    flt = flt_of(method)
+    how = Relating(distance=flt.distance, cut=flt.cut, gamma=flt.gamma, groups=flt.groups)
+    margins = []
+    for draw in range(draws):
+        dealt = generator(0, "points dealt anew", draw).permutation(points.places.reshape(-1, points.places.shape[2]))
+        found = related(Points(points.clients, dealt.reshape(points.places.shape), points.counts), how)
+        inside, across = pair_shares(found.squared < flt.gamma**2, together(found.partition, found.clients))
+        margins.append(inside - across)
+    return margins
 
 
 def blocks_of(homes: Mapping[ClientId, int], clients: Sequence[ClientId]) -> Links:

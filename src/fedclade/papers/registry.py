@@ -55,7 +55,7 @@ def place_of(name: str) -> tuple[int, str]:
 
 def chosen(names: Sequence[str]) -> tuple[Item, ...]:
     """The items of these names, `flt-table1:mnist` for a part of one; all of them if there are none."""
-    return tuple(one(name) for name in names) or tuple(ITEMS.values())
+    return tuple(one(name) for name in dict.fromkeys(names)) or tuple(ITEMS.values())
 
 
 def one(name: str) -> Item:
@@ -67,8 +67,10 @@ def one(name: str) -> Item:
     if not colon:
         return item
     if part not in item.parts:
-        need = f"one of {', '.join(item.parts)}" if item.parts else "no part: it is one piece"
-        raise InputError("the part of an item is not known", where=whole, got=f'"{part}"', need=need)
+        if item.parts:
+            raise unknown("the part of an item", whole, part, item.parts)
+        got, need = f'"{part}"', "no part: it is one piece"
+        raise InputError("the part of an item is not known", where=whole, got=got, need=need, do=f"reproduce {whole}")
 
     def some(terms: Terms) -> tuple[Setting, ...]:
         return tuple(setting for setting in item.settings(terms) if setting.name.endswith(f"-{part}"))

@@ -15,7 +15,7 @@ from time import perf_counter
 from fedclade.data.registry import sources_kept
 from fedclade.fleet.simulated import cores
 from fedclade.nouns import InputError, Stopped
-from fedclade.papers import attention, encoders, writing
+from fedclade.papers import attention, encoders, stored, writing
 from fedclade.papers.found import Found
 from fedclade.papers.item import Item, Setting, Terms, described
 from fedclade.papers.plans import all_plans, finished, longest_first, tiny, told
@@ -37,7 +37,7 @@ HERE = Path(__file__).parent
 SHOWING = ("page.py", "writing.py", "drawing.py", "pictures.py", "glossary.py", "tried.py")
 INTERRUPTED = "interrupted"  # what a run says that was
 AGAIN = "the same command again: it goes on where it was stopped, but for encoders and networks, which begin anew"
-TOLD = ("python", "packages", "platform", "cores", "memory_bytes", "git_commit")  # of the environment
+TOLD = ("python", "packages", "platform", "cores", "memory_bytes")  # of the environment
 
 Result = Mapping[str, object]
 
@@ -130,14 +130,15 @@ def made(item: Item, terms: Terms, jobs: int, looking: Watching) -> Result:
     plans = all_plans(settings, terms)
     recipe = digest(item, settings, plans, terms)
     path = terms.folder / terms.name / "results" / f"{item.name.replace(':', '-')}.json"
-    stored = read_result(path)
-    if stored is not None and stored.get("recipe_sha256") == recipe:
-        looking.tell(f"{item.name}: {writing.verdict_of(stored)}, as it was")
-        return stored
+    before = read_result(path)
+    if before is not None and before.get("recipe_sha256") == recipe:
+        looking.tell(f"{item.name}: {writing.verdict_of(before)}, as it was")
+        return before
     check_data(settings)
     make_way(plans, terms, looking.tell)
     expected = written_minutes(minutes_left(item, settings, terms))
     looking.tell(f"{item.name}: {item.title}; about {expected} on two cores")
+    read_anew = before is not None and bool(plans) and all(map(finished, plans))
     begin, begun = perf_counter(), processor_time()
     play(plans, weights_of(settings, terms), jobs, looking)
     runs = [RunFolder.open(each).result() for each in plans]
@@ -154,13 +155,22 @@ def made(item: Item, terms: Terms, jobs: int, looking: Watching) -> Result:
         "run_cpu_seconds": sum(number(run["cpu_seconds"]) for run in runs),
         "seconds": perf_counter() - begin,
         "cpu_seconds_here": processor_time() - begun,
-        "environment": {name: value for name, value in environment().items() if name in TOLD},
+        **({name: before[name] for name in ("seconds", "cpu_seconds_here")} if before and read_anew else {}),
+        "environment": made_under(plans),
         "recipe": {setting.name: told(setting_as_run(setting, terms)) for setting in settings},
         "recipe_sha256": recipe,
     }
     write_file(path, json.dumps(finite(result), indent=1, allow_nan=False).encode())
     looking.tell(f"{item.name}: {writing.verdict_of(result)}")
     return json.loads(path.read_bytes())  # type: ignore[no-any-return]  # what was just written
+
+
+def made_under(plans: Iterable[Path]) -> dict[str, object]:
+    """Versions and machine of the runs, and every commit that one of them was made at; where there is none, of now."""
+    each = [RunFolder.open(path).environment() for path in plans] or [environment()]
+    commits = {str(one["git_commit"]) for one in each if one.get("git_commit")}
+    told = {name: value for name, value in each[-1].items() if name in TOLD}
+    return {**told, "git_commits": sorted(commits), "read_at": environment()["git_commit"]}
 
 
 def processor_time() -> float:
@@ -210,7 +220,9 @@ def setting_as_run(setting: Setting, terms: Terms) -> Setting:
 def read_result(path: Path) -> Result | None:
     """A stored result; None if there is none that can be used."""
     with suppress(OSError, ValueError):
-        found = json.loads(path.read_bytes())
+        content = path.read_bytes()
+        stored.check.validate_json(content, strict=True)
+        found = json.loads(content)
         if isinstance(found, dict) and found.get("format") == FORMAT:
             return found
     return None

@@ -5,8 +5,7 @@ stands to the number that it is compared with as the printed ones stand to each 
 it is not reproduced.
 
 An item is not reproduced if one of its main claims does not hold, or if it has none and a line is not reproduced. It is
-reproduced if all claims hold and all lines are
-reproduced. Between these it has the same direction.
+reproduced if all claims hold and all lines are reproduced. Between these it has the same direction.
 """
 
 from fedclade.papers.item import Line, Outcome, Verdict
@@ -18,7 +17,8 @@ ACCURACY_RULE = (
     "direction if it stands to FLT's (FLT's own: to FedAvg's) as the printed ones do: above, below, or equal within "
     f"{EQUAL:g} points. A variance is reproduced within a factor of two, and has a direction likewise. The item is not "
     "reproduced if one of its main claims fails, reproduced if all claims hold and all accuracies are reproduced, and "
-    "has the same direction otherwise; variances have a verdict of their own and do not count for the item's."
+    "has the same direction otherwise. Variances do not count for that, nor do methods that are no better than the "
+    "same answer to everything; their verdicts stand in brackets."
 )
 CLAIMS_RULE = (
     "The item prints curves or pictures, no numbers: it is judged by what the paper says of them. Reproduced if all "

@@ -54,6 +54,7 @@ def line_data(line: Line) -> dict[str, object]:
         "difference": apart if apart is not None and math.isfinite(apart) else None,
         "tolerance": line.tolerance,
         "verdict": of_line(line),
+        "counts": not line.aside,
     }
 
 
@@ -152,7 +153,13 @@ def section(result: Result) -> str:
 
 def tried_for(result: Result) -> str:
     """What was tried to make it come out; nothing of an item that does."""
-    return "" if result["verdict"] == "reproduced" else TRIED.get(str(result["item"]).partition(":")[0], "")
+    if result["verdict"] == "reproduced":
+        return ""
+    name = str(result["item"])
+    whole = name.partition(":")[0]
+    if result["as_published"]:
+        return TRIED.get(f"{whole}, as published", "")
+    return TRIED.get(name) or TRIED.get(whole, "")
 
 
 def made_in(result: Result) -> str:
@@ -161,8 +168,12 @@ def made_in(result: Result) -> str:
     here = result["cpu_seconds_here"]
     assert isinstance(seconds, int | float)
     assert isinstance(here, int | float)
+    wall = result["seconds"]
+    assert isinstance(wall, int | float)
     seeds = listed_text(result["seeds"])
-    return f"seeds {', '.join(str(seed) for seed in seeds)}, {max(seconds, here):.0f} s of processor time"
+    told = f"seeds {', '.join(str(seed) for seed in seeds)}, {max(seconds, here):.0f} s of processor time"
+    whole = here >= max(seconds, 1.0)  # otherwise some of its runs were made for another item, or before
+    return told + (f", {wall:.0f} s in all" if whole else "")
 
 
 def cells(line: Mapping[str, object]) -> tuple[str, ...]:
@@ -171,7 +182,7 @@ def cells(line: Mapping[str, object]) -> tuple[str, ...]:
     ours = shown_number(line["ours"])
     if isinstance(spread, float) and spread > 0:
         ours += f" ± {shown_number(spread)}"
-    difference = line["difference"]
+    difference, verdict = line["difference"], str(line["verdict"]) or "-"
     apart = f"{difference:+.2f}" if isinstance(difference, int | float) else "-"
     return (
         str(line["row"]),
@@ -179,7 +190,7 @@ def cells(line: Mapping[str, object]) -> tuple[str, ...]:
         shown_number(line["printed"]),
         ours,
         apart,
-        str(line["verdict"]) or "-",
+        verdict if line.get("counts", True) or verdict == "-" else f"({verdict})",
     )
 
 

@@ -11,6 +11,7 @@ PACKAGES = (
     "fedclade",
     "torch",
     "numpy",
+    "scipy",
     "scikit-learn",
     "pydantic",
     "safetensors",
@@ -26,7 +27,7 @@ def environment() -> dict[str, object]:
     """Versions, machine, threads, and the commit of the folder that the run was started in."""
     return {
         "python": platform.python_version(),
-        "packages": {name: found for name in PACKAGES if (found := installed(name))},
+        "packages": {name: found for name in (*PACKAGES, *EXTRAS.values()) if (found := installed(name))},
         "platform": platform.platform(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
