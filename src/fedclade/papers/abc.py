@@ -75,7 +75,7 @@ def session(terms: Terms, data: str, mix: str, clients: int, chosen: int) -> Set
         run={"rounds": rounds, "participation": chosen / clients, "evaluate_every": 10 if terms.whole else 4},
         methods=methods,
         seeds=1 if terms.whole else 3,
-        minutes=rounds * (0.008 if terms.whole else 0.013),
+        minutes=rounds * (0.0006 + 0.0003 * chosen if terms.whole else 0.015),
         networks=tuple(networks),
     )
 

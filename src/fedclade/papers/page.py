@@ -66,9 +66,9 @@ What it comes to:
 - FLT on digits and letters: where clients fall into groups, a model for each group is far better than one for all, as
   the paper says. Its own way to find them (encoders, UMAP, the smallest distance) does so in scenario 1. In scenario 2
   it finds them in part; in scenario 4 it must be told how many there are: with 2,400 clients it ends with FedAvg's one
-  model otherwise, far from the printed accuracy. Class moments, which are fedclade's and not the paper's, find all planted groups: what is said
-  of "FLT, class moments" is not said of the paper's FLT. Rivals that the paper has far behind are not: their groups are
-  found as well, unless its authors' code is followed.
+  model otherwise, far from the printed accuracy. Class moments, which are fedclade's and not the paper's, find all
+  planted groups: what is said of "FLT, class moments" is not said of the paper's FLT. Rivals that the paper has far
+  behind are not: their groups are found as well, unless its authors' code is followed.
 - FLT on CIFAR-10, at small scale only: its encoders do not see the groups; class moments do. On writers no groups are
   found that are worth a model of their own.
 - CFL: its theory holds in every instance, and permuted labels are parted into exactly the four groups, by fedclade's
