@@ -94,7 +94,7 @@ def unlearned(found: Found, setting: str, told: Told, part: str) -> str:
     return (
         f"On {told.names[part].strip()} {', '.join(labels)} are no better than the same answer to everything "
         f"({told.constant:.1f} %): their models have learned nothing in these rounds, their lines do not count, and "
-        "nobody is ahead of them by less than of that answer."
+        "how far somebody is ahead of them is counted from that answer."
     )
 
 
@@ -117,7 +117,7 @@ def at_least(
 ) -> Claim:
     """That one method is so many points ahead of another, or no further behind than so many if it is negative.
 
-    `floor` is what the same answer to everything would get: nobody is ahead of a rival who is below it by less.
+    `floor` is what the same answer to everything would get: from there it is counted if the rival is below.
     """
     ours, other = found.accuracy(setting, hero).mean, found.accuracy(setting, rival).mean
     return Claim(text, ours - max(other, floor) >= by, f"{hero} {ours:.1f} %, {rival} {other:.1f} %", main)

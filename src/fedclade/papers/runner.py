@@ -79,7 +79,6 @@ def reproduce(items: Sequence[Item], terms: Terms, *, jobs: int = 0, watching: W
             try:
                 with interruptible(item):
                     results.append(made(item, terms, jobs or cores(), looking))
-                    writing.write_all(stored_in(folder / "results"), folder)
             except InputError as wrong:
                 if len(items) == 1:
                     raise
@@ -125,11 +124,12 @@ def stored_in(folder: Path) -> list[Result]:
 
 
 def made(item: Item, terms: Terms, jobs: int, looking: Watching) -> Result:
-    """One item: its stored result if the recipe is still the same, else a new one."""
+    """One item: its stored result if the recipe is still the same, else a new one, which comes into the tables."""
+    folder = terms.folder / terms.name
     settings = item.settings(terms)
     plans = all_plans(settings, terms)
     recipe = digest(item, settings, plans, terms)
-    path = terms.folder / terms.name / "results" / f"{item.name.replace(':', '-')}.json"
+    path = folder / "results" / f"{item.name.replace(':', '-')}.json"
     before = read_result(path)
     if before is not None and before.get("recipe_sha256") == recipe:
         looking.tell(f"{item.name}: {writing.verdict_of(before)}, as it was")
@@ -161,6 +161,7 @@ def made(item: Item, terms: Terms, jobs: int, looking: Watching) -> Result:
         "recipe_sha256": recipe,
     }
     write_file(path, json.dumps(finite(result), indent=1, allow_nan=False).encode())
+    writing.write_all(stored_in(folder / "results"), folder)
     looking.tell(f"{item.name}: {writing.verdict_of(result)}")
     return json.loads(path.read_bytes())  # type: ignore[no-any-return]  # what was just written
 

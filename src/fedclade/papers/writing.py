@@ -11,7 +11,6 @@ from fedclade.papers.item import Claim, Item, Line, Outcome
 from fedclade.papers.tried import TRIED
 from fedclade.papers.verdicts import of_line, of_outcome
 from fedclade.runs.durable import write_file
-from fedclade.runs.folder import finite
 
 Result = Mapping[str, object]
 HOLDS = {True: "holds", False: "<b>does not hold</b>"}
@@ -83,7 +82,7 @@ def write_all(results: Sequence[Result], folder: Path) -> None:
     sections = "\n".join(markdown(result) for result in results)
     text = f"# The papers' tables and figures, printed and ours\n\n{overview(results)}\n{sections}"
     write_file(folder / "results.md", text.encode())
-    write_file(folder / "results.json", json.dumps(finite({"items": list(results)}), allow_nan=False).encode())
+    write_file(folder / "results.json", json.dumps({"items": list(results)}, allow_nan=False).encode())
     body = "\n".join(section(result) for result in results)
     page = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>fedclade: the papers, printed and ours'
