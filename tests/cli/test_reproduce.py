@@ -75,9 +75,10 @@ def test_help_tells_what_names_are(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Items, as --list names them" in out
 
 
-def test_an_item_that_is_named_twice_is_made_once(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = call("reproduce --list --quiet flt-table1 cfl-theory flt-table1", capsys)
-    assert (code, out.split()) == (0, ["flt-table1", "cfl-theory"])
+def test_an_item_that_is_named_twice_is_made_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = parsed(f"reproduce cfl-theory cfl-theory --scale tiny --out {tmp_path} --json", capsys)["items"]
+    assert isinstance(made, list)
+    assert [item["item"] for item in made] == ["cfl-theory"]
 
 
 def test_what_has_one_reading_is_left_out_of_all(capsys: pytest.CaptureFixture[str]) -> None:

@@ -124,7 +124,10 @@ def test_who_has_learned_nothing_does_not_count(tmp_path: Path) -> None:
         assert holds(outcome, "far ahead of FedAvg") == {far}
         aside = {each.row for each in outcome.lines if each.column == "CIFAR-10 accuracy" and each.aside}
         assert aside == {"FedAvg", "Local"}
-        assert [note.partition(" are no better")[0] for note in outcome.notes] == ["On CIFAR-10 FedAvg, Local"]
+        (note,) = outcome.notes
+        assert note.startswith("CIFAR-10: the models of FedAvg, Local are no better")
+        (told,) = [claim.told for claim in outcome.claims if "(Enc1) is far ahead" in claim.text]
+        assert told == f"FLT (Enc1) {flt:.1f} %, FedAvg 7.0 %, the same answer to everything 13.3 %"
 
 
 def test_encoders_that_differ(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fedclade.data import Federation
-from fedclade.papers import cfl_figure6, cfl_figure7, cfl_figure8, cfl_figure10, cfl_newcomers
+from fedclade.papers import cfl_figure6, cfl_figure7, cfl_figure8, cfl_figure10, cfl_newcomers, cfl_theory
 from fedclade.papers.cfl import exactly, gaps, norms, share_placed, splits
 from fedclade.papers.found import Fact, Found
 from fedclade.papers.item import Setting, Terms
@@ -120,6 +120,8 @@ def test_figure_6_takes_up_to_twice_the_printed_points(tmp_path: Path) -> None:
         ([0.3, 0.2, 0.1, 0.05], 1, False),
         ([0.3, 0.2, 0.4, -0.1], NEVER, False),  # 0.25 and 0.15
         ([-0.4, -0.3, -0.2, -0.1], NEVER, True),
+        ([0.1, 0.1, 0.119, 0.119], 1, False),  # by 0.019: too little
+        ([0.1, 0.1, 0.121, 0.121], 1, True),
     ],
 )
 def test_figure_7(values: list[float], lasting: float, grows: bool, tmp_path: Path) -> None:
@@ -137,6 +139,37 @@ def test_figure_7(values: list[float], lasting: float, grows: bool, tmp_path: Pa
     elif lasting < NEVER:
         assert of_outcome(outcome) == "reproduced"
     assert outcome.series["MNIST, updates"]["y"] == values
+
+
+@pytest.mark.parametrize(("larger", "grows"), [(0.019, False), (0.021, True)])
+def test_figure_6_a_gap_grows_by_more_than_nothing(larger: float, grows: bool, tmp_path: Path) -> None:
+    flat = dict.fromkeys(UPDATES, 0.1) | {"mnist-100": 0.1 + larger}
+    assert holds(cfl_figure6.ITEM.read(separated(tmp_path, flat, LESS)), "MNIST", "grows") == {grows}
+
+
+# --- theory ----------------------------------------------------------------------------------------------------------
+
+
+def test_properties_are_counted_where_they_say_something(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of ten instances four say something of the second property, and three of these hold; more are drawn for six."""
+    drawn: list[int] = []
+
+    def instance(number: int) -> tuple[bool, bool | None, bool | None]:
+        drawn.append(number)
+        return True, (number % 10 != 9) if number % 10 > 5 else None, None
+
+    monkeypatch.setattr(cfl_theory, "bounds_hold", instance)
+    assert cfl_theory.holding(1, 4) == 3
+    assert drawn == list(range(10))
+    assert cfl_theory.holding(1, 6) == 5  # 16 and 17 as well
+    assert cfl_theory.holding(0, 6) == 6
+
+
+def test_bounds_that_do_not_hold_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With bounds that are too good to be true every property fails somewhere."""
+    monkeypatch.setattr(cfl_theory, "intra_bound", lambda _: 0.9999)
+    monkeypatch.setattr(cfl_theory, "cross_bound", lambda *_: -0.9999)
+    assert all(cfl_theory.holding(place, 300) < 300 for place in range(3))
 
 
 # --- figure 8 --------------------------------------------------------------------------------------------------------

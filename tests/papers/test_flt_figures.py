@@ -14,7 +14,7 @@ from fedclade.papers.curves import curves_of, fastest, rounds_to
 from fedclade.papers.flt import OURS, TEN
 from fedclade.papers.found import Found
 from fedclade.papers.item import Item, Setting, Terms
-from fedclade.papers.matrices import Links, blocks_of, by_chance, pair_shares, picture, together
+from fedclade.papers.matrices import Links, blocks_of, of_one_cloud, pair_shares, picture, together
 from fedclade.papers.verdicts import of_line, of_outcome
 from fedclade.relate.discovery import Found as Discovery
 from fedclade.relate.points import Relating, related
@@ -229,7 +229,7 @@ def linked(pairs: set[frozenset[str]]) -> Links:
 
 
 @pytest.mark.parametrize(
-    ("pairs", "chance", "something", "apart"),
+    ("pairs", "cloud", "something", "apart"),
     [
         (PAIRS, 0.7, True, True),  # both pairs of a group, and one of the four across: 0.75
         (PAIRS, 0.8, True, False),
@@ -237,17 +237,17 @@ def linked(pairs: set[frozenset[str]]) -> Links:
         (set(), 0.0, False, False),
         ({frozenset(pair) for pair in combinations("abcd", 2)}, 0.0, False, False),
     ],
-    ids=["blocks", "blocks as any", "crossed", "empty", "complete"],
+    ids=["blocks", "blocks as in a cloud", "crossed", "empty", "complete"],
 )
 def test_figure_3(
     pairs: set[frozenset[str]],
-    chance: float,
+    cloud: float,
     something: bool,
     apart: bool,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Four writers, cut into a with b and c with d; who is linked is made up, and so is what chance gives."""
+    """Four writers, cut into a with b and c with d; who is linked is made up, and so is what one cloud gives."""
     seen = Discovery(
         partition=Groups((("a", "b"), ("c", "d"))),
         kind="encoder",
@@ -260,7 +260,7 @@ def test_figure_3(
         order=("d", "c", "b", "a"),
         sketches=Points(tuple("abcd"), np.zeros((4, 1, 2), np.float32), np.ones((4, 1), np.int64)),
     )
-    monkeypatch.setattr(flt_figure3, "by_chance", lambda *_: [0.0, chance, -0.1])
+    monkeypatch.setattr(flt_figure3, "of_one_cloud", lambda *_: [0.0, cloud, -0.1])
     monkeypatch.setattr(flt_figure3, "build", lambda **_: None)
     monkeypatch.setattr(flt_figure3, "discovered", lambda *_: (seen, linked(pairs)))
     outcome = flt_figure3.ITEM.read(found_in(tmp_path, []))
@@ -274,17 +274,20 @@ def test_figure_3(
     assert outcome.series["two groups"]["matrix"] == [[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 1]]
 
 
-def test_points_that_are_dealt_out_anew() -> None:
-    """Six clients here and six there are cut without an error; with some of both everybody is linked to everybody."""
-    jitter = np.random.default_rng(0).normal(0, 0.05, (12, 5, 2))
-    places = (jitter + np.repeat([0.0, 10.0], 6)[:, None, None]).astype(np.float32)
-    points = Points(tuple("abcdefghijkl"), places, np.ones((12, 5), np.int64))
+@pytest.mark.parametrize(("centres", "more"), [("two", True), ("one", False)])
+def test_one_cloud_is_cut_in_two_as_well(centres: str, more: bool) -> None:
+    """Forty clients in two places are parted better than any one cloud as wide; one cloud is not."""
+    rng = np.random.default_rng(0)
+    middle = rng.normal(0, 0.9, (40, 2)) if centres == "one" else np.repeat([[0.0, 0.0], [3.0, 0.0]], 20, axis=0)
+    places = (middle[:, None] + rng.normal(0, 0.3, (40, 5, 2))).astype(np.float32)
+    points = Points(tuple(f"{number:02d}" for number in range(40)), places, np.ones((40, 5), np.int64))
     how = {"name": "flt", "signature": "encoder", "gamma": 1.0, "cut": "ward", "distance": "smallest", "groups": 2}
     seen = related(points, Relating(distance="smallest", cut="ward", gamma=1.0, groups=2))
-    assert pair_shares(seen.squared < 1, together(seen.partition, seen.clients)) == (1.0, 0.0)
-    margins = by_chance(points, how, 5)
-    assert len(margins) == 5
-    assert max(margins) < 0.5
+    inside, across = pair_shares(seen.squared < 1, together(seen.partition, seen.clients))
+    assert inside > across
+    clouds = of_one_cloud(points, how, 20)
+    assert len(clouds) == 20
+    assert (inside - across > max(clouds)) is more
 
 
 def test_shares_of_pairs() -> None:

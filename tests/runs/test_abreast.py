@@ -55,7 +55,7 @@ def test_all_are_done_in_processes_of_their_own_and_watched(tmp_path: Path) -> N
 
 def test_the_first_failure_is_the_error_and_ends_the_others(tmp_path: Path) -> None:
     def fails(_: Watch) -> None:
-        while not (tmp_path / "other").exists():
+        while not (tmp_path / "other").exists() or not (tmp_path / "other").read_text():  # made, and then written
             time.sleep(0.01)
         raise Damaged("a file is gone", where="there", got="nothing", need="it", do="look")
 

@@ -92,8 +92,8 @@ def unlearned(found: Found, setting: str, told: Told, part: str) -> str:
     if not labels:
         return ""
     return (
-        f"On {told.names[part].strip()} {', '.join(labels)} are no better than the same answer to everything "
-        f"({told.constant:.1f} %): their models have learned nothing in these rounds, their lines do not count, and "
+        f"{told.names[part].strip()}: the models of {', '.join(labels)} are no better than the same answer to "
+        f"everything ({told.constant:.1f} %). They have learned nothing in these rounds, their lines do not count, and "
         "how far somebody is ahead of them is counted from that answer."
     )
 
@@ -120,7 +120,10 @@ def at_least(
     `floor` is what the same answer to everything would get: from there it is counted if the rival is below.
     """
     ours, other = found.accuracy(setting, hero).mean, found.accuracy(setting, rival).mean
-    return Claim(text, ours - max(other, floor) >= by, f"{hero} {ours:.1f} %, {rival} {other:.1f} %", main)
+    seen = f"{hero} {ours:.1f} %, {rival} {other:.1f} %"
+    if other < floor:
+        seen += f", the same answer to everything {floor:.1f} %"
+    return Claim(text, ours - max(other, floor) >= by, seen, main)
 
 
 def fairer(found: Found, setting: str, hero: str, rival: str, text: str) -> Claim:

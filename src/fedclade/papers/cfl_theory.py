@@ -1,6 +1,5 @@
 """CFL's theory as properties of random instances: Theorem 1's bounds, and that Algorithm 1 is optimal."""
 
-from functools import cache
 from itertools import combinations, count, islice
 
 import numpy as np
@@ -55,7 +54,6 @@ def holding(place: int, asked: int) -> int:
     return sum(islice((holds for holds in each if holds is not None), asked))
 
 
-@cache
 def bounds_hold(number: int) -> tuple[bool, bool | None, bool | None]:
     """One random stationary point: K gradients that add to 0, three clients each, off by gamma_i exactly.
 

@@ -7,10 +7,10 @@ from fedclade.papers.encoders import first_here
 from fedclade.papers.flt import PAPER, encoded
 from fedclade.papers.found import Found
 from fedclade.papers.item import Claim, Item, Outcome
-from fedclade.papers.matrices import by_chance, discovered, pair_shares, picture, together
+from fedclade.papers.matrices import discovered, of_one_cloud, pair_shares, picture, together
 from fedclade.papers.verdicts import CLAIMS_RULE
 
-DRAWS = 20  # of clients whose points are dealt out anew
+DRAWS = 20  # of clients that are one cloud
 
 
 def read(found: Found) -> Outcome:
@@ -22,7 +22,7 @@ def read(found: Found) -> Outcome:
     flat = together(seen.partition, seen.clients)
     inside, across = pair_shares(links, flat)
     assert seen.sketches is not None
-    chance = max(by_chance(seen.sketches, how, DRAWS))
+    cloud = max(of_one_cloud(seen.sketches, how, DRAWS))
     raw = links[np.triu_indices(len(links), 1)].mean()
     return Outcome(
         claims=(
@@ -34,10 +34,10 @@ def read(found: Found) -> Outcome:
             ),
             Claim(
                 "cut into two, pairs of one group are linked more often than pairs of both, and more so than where "
-                f"points are dealt out to clients anew (the most of {DRAWS} draws)",
-                inside - across > chance,
-                f"{100 * inside:.0f} % and {100 * across:.0f} %, groups of {sizes(seen.partition.members)}; dealt anew "
-                f"{100 * chance:.0f} points apart at the most",
+                f"clients are one cloud (the most of {DRAWS} draws)",
+                inside - across > cloud,
+                f"{100 * inside:.0f} % and {100 * across:.0f} %, groups of {sizes(seen.partition.members)}; one cloud "
+                f"{100 * cloud:.0f} points apart at the most",
             ),
         ),
         series={

@@ -1,5 +1,7 @@
 """FLT, table 4: scenario 4, ten groups of five classes, clients of very different sizes."""
 
+from functools import partial
+
 from fedclade.papers.accuracy import Told, ari_claim, at_least, table_of
 from fedclade.papers.flt import OURS, PAPER, TEN, structured
 from fedclade.papers.found import Found
@@ -20,6 +22,7 @@ PRINTED = {
         "FLT": (93.69, 98.65),
     },
 }
+CONSTANT = 16 / 3  # percent at the most: of the class that most clients are tested on, in the published test set
 NAMES = {"mlp": "MLP ", "leaf_cnn": "CNN "}
 DIFFERS = (
     "EMNIST-47 (95,495 training images, 767 to 2,400 a class) where EMNIST balanced (112,800) is not here. The "
@@ -36,14 +39,13 @@ DIFFERS = (
 
 def claims(found: Found, setting: str, name: str) -> tuple[Claim, ...]:
     """What section 4.6 says, of FLT as printed and of FLT by class moments."""
+    ahead = partial(at_least, found, setting, floor=CONSTANT)
     return (
-        at_least(found, setting, "FLT", "FedAvg", 15, f"{name}FLT is 15 points ahead of FedAvg"),
-        at_least(found, setting, "FLT", "FedSEM", 15, f"{name}FLT is 15 points ahead of FedSEM"),
+        ahead("FLT", "FedAvg", 15, f"{name}FLT is 15 points ahead of FedAvg"),
+        ahead("FLT", "FedSEM", 15, f"{name}FLT is 15 points ahead of FedSEM"),
         ari_claim(found, setting, "FLT", 0.95, f"{name}FLT finds the ten groups (ARI 0.95)"),
         *told_how_many(found, setting, name),
-        at_least(
-            found, setting, OURS, "FedAvg", 15, f"{name}FLT by class moments is 15 points ahead of FedAvg", main=False
-        ),
+        ahead(OURS, "FedAvg", 15, f"{name}FLT by class moments is 15 points ahead of FedAvg", main=False),
         ari_claim(found, setting, OURS, 0.95, f"{name}FLT by class moments finds the ten groups", main=False),
     )
 
@@ -53,12 +55,21 @@ def told_how_many(found: Found, setting: str, name: str) -> tuple[Claim, ...]:
     if TEN not in found.labels(setting):
         return ()
     return (
-        at_least(found, setting, TEN, "FedAvg", 15, f"{name}FLT (C=10) is 15 points ahead of FedAvg", main=False),
+        at_least(
+            found,
+            setting,
+            TEN,
+            "FedAvg",
+            15,
+            f"{name}FLT (C=10) is 15 points ahead of FedAvg",
+            main=False,
+            floor=CONSTANT,
+        ),
         ari_claim(found, setting, TEN, 0.95, f"{name}FLT (C=10) finds them (ARI 0.95)", main=False),
     )
 
 
-TOLD = Told("FLT", NAMES, PRINTED, claims)
+TOLD = Told("FLT", NAMES, PRINTED, claims, CONSTANT)
 
 
 def read(found: Found) -> Outcome:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from fedclade.papers.flt import FEW_ROUNDS, LOCAL, PAPER, both_encoders, momentum
+from fedclade.papers.flt_table2 import CONSTANT
 from fedclade.papers.found import Found, over
 from fedclade.papers.item import Claim, Item, Line, Outcome, Setting, Table, Terms
 from fedclade.papers.verdicts import EQUAL, POINTS
@@ -74,12 +75,15 @@ def read(found: Found) -> Outcome:
                 ours[clients, share, epochs][half][1 - min(place, 1)],
             ),
             equal=EQUAL,
+            aside=ours[clients, share, epochs][half][place] <= CONSTANT + EQUAL,
         )
         for clients, share, epochs in PRINTED
         for half in (0, 1)
         for place, method in enumerate(METHODS)
     ]
-    return Outcome(tuple(lines), claims(ours))
+    unlearned = sum(line.aside for line in lines)
+    note = f"{unlearned} of {len(lines)} numbers are no better than the same answer to everything ({CONSTANT:.1f} %)."
+    return Outcome(tuple(lines), claims(ours), notes=(note,) if unlearned else ())
 
 
 def halves(found: Found, name: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -127,7 +131,8 @@ ITEM = Item(
     rule=(
         f"An accuracy is reproduced within {POINTS:g} points, and has the same direction if it stands to the other "
         "method's in its row (FedSEM's to FLT's, FLT's to FedSEM's) as the printed ones do. The item is not reproduced "
-        "if FLT is behind anywhere or more rounds do not help on average."
+        "if FLT is behind anywhere or more rounds do not help on average. What is no better than the same answer to "
+        "everything does not count."
     ),
     settings=settings,
     read=read,

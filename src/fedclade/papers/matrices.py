@@ -52,17 +52,21 @@ def pair_shares(links: Links, truth: Links) -> tuple[float, float]:
     return float(links[inside].mean()), float(links[across].mean()) if across.any() else 0.0
 
 
-def by_chance(points: Points, method: Table, draws: int) -> list[float]:
-    """By how much pairs of one group are linked more often, where points are dealt out to clients anew each time.
+def of_one_cloud(points: Points, method: Table, draws: int) -> list[float]:
+    """By how much pairs of one group are linked more often, where clients are one cloud: it can be cut in two as well.
 
-    A cut finds groups in anything: this is what it finds where there are none.
+    Each time clients are moved as wholes to places that are drawn from one normal distribution as wide as they are.
     """
     flt = flt_of(method)
     how = Relating(distance=flt.distance, cut=flt.cut, gamma=flt.gamma, groups=flt.groups)
+    centres = points.places.mean(axis=1)
+    around = points.places - centres[:, None]
     margins = []
     for draw in range(draws):
-        dealt = generator(0, "points dealt anew", draw).permutation(points.places.reshape(-1, points.places.shape[2]))
-        found = related(Points(points.clients, dealt.reshape(points.places.shape), points.counts), how)
+        rng = generator(0, "one cloud", draw)
+        drawn = rng.multivariate_normal(centres.mean(axis=0), np.cov(centres.T), len(centres))
+        moved = (drawn[:, None] + around).astype(np.float32)
+        found = related(Points(points.clients, moved, points.counts), how)
         inside, across = pair_shares(found.squared < flt.gamma**2, together(found.partition, found.clients))
         margins.append(inside - across)
     return margins

@@ -13,7 +13,7 @@ from pathlib import Path
 from time import perf_counter
 
 from fedclade.data.registry import sources_kept
-from fedclade.fleet.simulated import cores
+from fedclade.fleet.simulated import cores, one_thread
 from fedclade.nouns import InputError, Stopped
 from fedclade.papers import attention, encoders, stored, writing
 from fedclade.papers.found import Found
@@ -37,7 +37,7 @@ HERE = Path(__file__).parent
 SHOWING = ("page.py", "writing.py", "drawing.py", "pictures.py", "glossary.py", "tried.py")
 INTERRUPTED = "interrupted"  # what a run says that was
 AGAIN = "the same command again: it goes on where it was stopped, but for encoders and networks, which begin anew"
-TOLD = ("python", "packages", "platform", "cores", "memory_bytes")  # of the environment
+TOLD = ("python", "platform", "cores", "memory_bytes")  # of the environment
 
 Result = Mapping[str, object]
 
@@ -142,7 +142,8 @@ def made(item: Item, terms: Terms, jobs: int, looking: Watching) -> Result:
     begin, begun = perf_counter(), processor_time()
     play(plans, weights_of(settings, terms), jobs, looking)
     runs = [RunFolder.open(each).result() for each in plans]
-    outcome = item.read(Found(terms, settings, looking.tell))
+    with one_thread():  # the same numbers on any number of processors
+        outcome = item.read(Found(terms, settings, looking.tell))
     result = {
         "format": FORMAT,
         **writing.as_data(item, outcome, judged=terms.scale != "tiny"),  # two rounds show only that it runs
@@ -167,11 +168,19 @@ def made(item: Item, terms: Terms, jobs: int, looking: Watching) -> Result:
 
 
 def made_under(plans: Iterable[Path]) -> dict[str, object]:
-    """Versions and machine of the runs, and every commit that one of them was made at; where there is none, of now."""
+    """Machine, versions and commits of all runs, several where they differ; of now, where there are no runs."""
     each = [RunFolder.open(path).environment() for path in plans] or [environment()]
-    commits = {str(one["git_commit"]) for one in each if one.get("git_commit")}
-    told = {name: value for name, value in each[-1].items() if name in TOLD}
-    return {**told, "git_commits": sorted(commits), "read_at": environment()["git_commit"]}
+    packages: dict[str, set[str]] = {}
+    for one in each:
+        installed = one.get("packages")
+        for name, version in installed.items() if isinstance(installed, Mapping) else ():
+            packages.setdefault(name, set()).add(version)
+    return {
+        **{name: each[-1][name] for name in TOLD if name in each[-1]},
+        "packages": {name: ", ".join(sorted(versions)) for name, versions in packages.items()},
+        "git_commits": sorted({str(one["git_commit"]) for one in each if one.get("git_commit")}),
+        "read_at": environment()["git_commit"],
+    }
 
 
 def processor_time() -> float:

@@ -19,6 +19,7 @@ class StoredLine:
     deviation: Number
     difference: Number
     verdict: str
+    counts: bool = True
 
 
 @dataclass(frozen=True)
