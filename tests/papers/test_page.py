@@ -16,6 +16,26 @@ from fedclade.papers.writing import tried_for
 
 DOCS = Path(__file__).parents[2] / "docs"
 
+LINES = [
+    {
+        "row": "FedAvg",
+        "column": "accuracy",
+        "printed": 82.73,
+        "ours": 85.0,
+        "deviation": 0.5,
+        "difference": 2.27,
+        "verdict": "same direction",
+    },
+    {
+        "row": "ABC",
+        "column": "rounds",
+        "printed": "never",
+        "ours": 5,
+        "deviation": 0,
+        "difference": None,
+        "verdict": "",
+    },
+]
 RESULT = {
     "item": "flt-table1:mnist",
     "paper": "FLT",
@@ -25,26 +45,7 @@ RESULT = {
     "verdict": "same direction",
     "rule": "within 2 points",
     "differs": "EMNIST-47",
-    "lines": [
-        {
-            "row": "FedAvg",
-            "column": "accuracy",
-            "printed": 82.73,
-            "ours": 85.0,
-            "deviation": 0.5,
-            "difference": 2.27,
-            "verdict": "same direction",
-        },
-        {
-            "row": "ABC",
-            "column": "rounds",
-            "printed": "never",
-            "ours": 5,
-            "deviation": 0,
-            "difference": None,
-            "verdict": "",
-        },
-    ],
+    "lines": LINES,
     "claims": [
         {"claim": "FLT is ahead", "holds": True, "seen": "98.8 %", "main": True},
         {"claim": "Local is last", "holds": False, "seen": "70.1 %", "main": False},
@@ -101,7 +102,7 @@ def test_what_was_tried_is_told_where_it_does_not_come_out() -> None:
 
 
 def test_a_verdict_that_does_not_count_stands_in_brackets() -> None:
-    lines = [{**RESULT["lines"][0], "counts": False}, {**RESULT["lines"][1], "counts": False}]  # type: ignore[index]
+    lines = [{**line, "counts": False} for line in LINES]
     text = page([{**RESULT, "lines": lines}])
     assert "| +2.27 | (same direction) |" in text
     assert "| ABC | rounds | never | 5 | - | - |" in text
@@ -121,7 +122,7 @@ def test_how_long_it_took_is_told_of_a_call_that_made_it_all() -> None:
 def test_stored_results_are_of_the_recipes_as_they_are(tmp_path: Path) -> None:
     for result in stored(DOCS / "results"):
         (item,) = chosen([str(result["item"])])
-        terms = Terms(tmp_path, result["scale"], bool(result["as_published"]))  # type: ignore[arg-type]
+        terms = Terms(tmp_path, "paper" if result["scale"] == "paper" else "small", bool(result["as_published"]))
         recipe = json.loads(json.dumps({each.name: told(each) for each in item.settings(terms)}))
         assert result["recipe"] == recipe, name_of(result)
         assert result["differs"] == item.differs

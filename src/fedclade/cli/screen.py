@@ -17,7 +17,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but th
 
 def emit(value: object) -> None:
     """One JSON object on stdout."""
-    from fedclade.runs.folder import finite
+    from fedclade.runs.plain import finite
 
     print(json.dumps(finite(value), allow_nan=False))
 

@@ -41,8 +41,7 @@ def picture(links: Links, clients: Sequence[ClientId], order: Sequence[ClientId]
 
 def together(groups: Groups, clients: Sequence[ClientId]) -> Links:
     """The matrix of disjoint groups: blocks of ones."""
-    labels = np.array([groups.labels[client] for client in clients])
-    return np.asarray(np.equal.outer(labels, labels), np.bool_)
+    return blocks_of(groups.labels, clients)
 
 
 def pair_shares(links: Links, truth: Links) -> tuple[float, float]:

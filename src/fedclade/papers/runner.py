@@ -28,8 +28,9 @@ from fedclade.runs.compare import Held, finish
 from fedclade.runs.durable import write_file
 from fedclade.runs.environment import environment
 from fedclade.runs.experiment import Experiment
-from fedclade.runs.folder import RunFolder, finite
+from fedclade.runs.folder import RunFolder
 from fedclade.runs.loop import Watch
+from fedclade.runs.plain import finite
 from fedclade.runs.run import Branching, unwatched
 
 FORMAT = 1  # of a result; one of another format is made anew

@@ -17,8 +17,8 @@ from fedclade.report.figures.tree import dendrogram_of
 from fedclade.report.page import rendered, written
 from fedclade.report.profiles import Profile, profiles
 from fedclade.runs.durable import write_file
-from fedclade.runs.folder import finite
 from fedclade.runs.looking import Answer
+from fedclade.runs.plain import finite
 
 MEANING = (
     ("silhouette", "how far groups stand apart, -1 to 1"),

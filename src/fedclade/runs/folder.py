@@ -13,7 +13,6 @@ log that is cut off when the run is resumed.
 """
 
 import json
-import math
 import re
 import secrets
 import shutil
@@ -37,6 +36,7 @@ from fedclade.runs.client_table import CLIENTS, whole_batches
 from fedclade.runs.codec import Arrays
 from fedclade.runs.durable import Log, digest, whole_lines, write_file, write_folder
 from fedclade.runs.manifest import sealed, unsealed, verified
+from fedclade.runs.plain import finite
 
 FORMAT = 1  # of checkpoints; a newer one is refused
 KEPT = 2  # checkpoints
@@ -391,16 +391,3 @@ def is_run(path: Path) -> bool:
 def new_name(method: str, source: str) -> str:
     """A name for a run: the day, the method, the data, and four letters that keep it apart."""
     return f"{datetime.now(UTC):%Y-%m-%d}-{method}-{source}-{secrets.token_hex(2)}"
-
-
-def finite(value: object) -> object:
-    """The same with None for NaN and infinity, which JSON does not have, and plain numbers for numpy's."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(name): finite(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(item) for item in value]
-    return value
