@@ -12,6 +12,7 @@ from fedclade.papers.page import anchor, name_of, page, stored, take_in
 from fedclade.papers.plans import told
 from fedclade.papers.registry import ITEMS, chosen
 from fedclade.papers.tried import TRIED
+from fedclade.papers.verdicts import ACCURACY_RULE, CLAIMS_RULE
 from fedclade.papers.writing import tried_for
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -84,8 +85,42 @@ def test_a_page_by_hand() -> None:
     assert "| method or case | measured | printed | ours | difference | verdict |" in text
     assert "\nNote: a smaller step was tried: the same\n" in text
     assert f"(#{anchor(RESULT)})" in text
-    assert anchor(RESULT) == "flt-table1mnist-paper-test-accuracy-in-scenario-1"
-    assert "### flt-table1:mnist, paper: Test accuracy in scenario 1" in text
+    assert anchor(RESULT) == "flt-table1mnist-paper"
+    assert "\n### flt-table1\n\nTest accuracy in scenario 1.\n" in text
+    assert "\n#### flt-table1:mnist, paper\n\n**same direction**\n" in text
+    assert "\nWhat differs from the paper: EMNIST-47\n\nRule: within 2 points\n" in text
+
+
+def test_an_item_is_told_once_with_all_of_its_results() -> None:
+    """One row of the overview, and what is said of all of them once; what was tried with the results it is of."""
+    small = {**RESULT, "item": "flt-table1", "scale": "small", "verdict": "not reproduced"}
+    text = page([small, RESULT])
+    rows = [line for line in text.splitlines() if line.startswith("| [flt-table1](#flt-table1)")]
+    assert rows == [
+        "| [flt-table1](#flt-table1) | Test accuracy in scenario 1 | [not reproduced](#flt-table1-small) "
+        "| [same direction](#flt-table1mnist-paper) (mnist) |"
+    ]
+    assert text.count("EMNIST-47") == text.count("within 2 points") == text.count("\n### ") == 1
+    assert f"What was tried (flt-table1, small): {TRIED['flt-table1']}\n" in text
+    assert f"What was tried (flt-table1:mnist, paper): {TRIED['flt-table1:mnist']}\n" in text
+
+
+def test_a_rule_of_many_items_is_written_once() -> None:
+    results = [{**RESULT, "rule": ACCURACY_RULE}, {**RESULT, "item": "flt-table2", "rule": CLAIMS_RULE + " And more."}]
+    text = page(results)
+    assert text.count(ACCURACY_RULE) == text.count(CLAIMS_RULE) == 1
+    assert "\nRule: that of [accuracies](#rules).\n" in text
+    assert "\nRule: that of [claims](#rules). And more.\n" in text
+
+
+def test_links_lead_to_headings() -> None:
+    text = page(stored(DOCS / "results"))
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    there = ["".join(one for one in each.lower() if one.isalnum() or one in " -").replace(" ", "-") for each in headings]
+    links = re.findall(r"\]\(#([^)]*)\)", text)
+    assert len(links) > 2 * len(ITEMS)
+    assert set(links) <= set(there)
+    assert len(there) == len(set(there))
 
 
 def test_what_was_tried_is_told_where_it_does_not_come_out() -> None:

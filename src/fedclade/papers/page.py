@@ -13,7 +13,8 @@ from pathlib import Path
 from fedclade.papers.glossary import glossary
 from fedclade.papers.pictures import pictures
 from fedclade.papers.registry import place_of
-from fedclade.papers.writing import Result, markdown, table, verdict_of
+from fedclade.papers.verdicts import ACCURACY_RULE, CLAIMS_RULE
+from fedclade.papers.writing import Result, made_by, seen, table, tried_for, verdict_of
 from fedclade.runs.durable import write_file
 
 PAPERS = {
@@ -53,6 +54,7 @@ How to read it:
 - A **main claim** is one that the item stands or falls with; what stands *beside it* does not decide alone.
 - `small` has fewer clients, rounds or images, and takes under 45 minutes on two cores in all: its numbers are not those
   of the paper, its claims can be. `paper` has the printed settings.
+- `-` in a list of items: not run. At `paper` that is an item that takes more than 90 minutes on two cores.
 - A verdict in (brackets) does not count for that of the item.
 - Accuracies are percentages of test images, as a mean over clients; the variance is that over clients. ± is the
   standard deviation over seeds.
@@ -60,6 +62,8 @@ How to read it:
 Rules were written down before the first runs; what was changed after a result was seen is listed below. Where authors'
 code does something else than their paper says (`--as-published`) the result says so.
 """
+RULES = {"accuracies": ACCURACY_RULE, "claims": CLAIMS_RULE}
+"""Those that several items have."""
 SEEN = """\
 What it comes to:
 
@@ -115,26 +119,40 @@ def stored(folder: Path) -> list[Result]:
 
 def page(results: Sequence[Result]) -> str:
     """The whole page."""
+    kinds = tuple(dict.fromkeys(map(kind, results)))
     parts: list[str] = []
     for paper, words in PAPERS.items():
-        mine = [result for result in results if result["paper"] == paper]
-        if not mine:
-            continue
-        rows = [
-            (
-                f"[{each['item']}](#{anchor(each)})",
-                str(each["title"]),
-                kind(each),
-                f"**{verdict_of(each)}**",
-            )
-            for each in mine
-        ]
-        parts += [f"## {paper}\n", f"{words}\n", table(("item", "what it shows", "scale", "verdict"), rows)]
-        parts += [section(each) for each in mine]
+        items: dict[str, list[Result]] = {}
+        for result in results:
+            if result["paper"] == paper:
+                items.setdefault(str(result["item"]).partition(":")[0], []).append(result)
+        if items:
+            rows = [(f"[{name}](#{name})", *row(mine, kinds)) for name, mine in items.items()]
+            parts += [f"## {paper}\n", f"{words}\n", table(("item", "what it shows", *kinds), rows)]
+            parts += [section(name, mine) for name, mine in items.items()]
     text = "\n".join(parts)
     words = glossary(text)
-    before = [INTRODUCTION, counted(results), SEEN, *([f"Words:\n\n{words}\n"] if words else [])]
+    before = [INTRODUCTION, counted(results), SEEN, *([f"Words:\n\n{words}\n"] if words else []), rules(results)]
     return "\n".join([*before, text]).rstrip() + "\n"
+
+
+def rules(results: Sequence[Result]) -> str:
+    """The rules that several items have, under a heading that they link to."""
+    used = [
+        f"- Of **{name}**: {rule}"
+        for name, rule in RULES.items()
+        if any(str(each["rule"]).startswith(rule) for each in results)
+    ]
+    return "\n".join(["## Rules\n", *used]) + "\n" if used else ""
+
+
+def ruled(result: Result) -> str:
+    """The rule of an item; of one that others have too, where that stands, and what is added to it."""
+    told = str(result["rule"])
+    for name, rule in RULES.items():
+        if told.startswith(rule):
+            return f"that of [{name}](#rules).{told.removeprefix(rule)}"
+    return told
 
 
 def counted(results: Sequence[Result]) -> str:
@@ -147,14 +165,23 @@ def counted(results: Sequence[Result]) -> str:
     return "In short:\n\n" + table(("scale", *verdicts), rows)
 
 
+def row(mine: Sequence[Result], kinds: Sequence[str]) -> tuple[str, ...]:
+    """What an item shows, and its verdict at each scale: a link to it, with the part if it is not the whole."""
+    found: dict[str, list[str]] = {name: [] for name in kinds}
+    for each in mine:
+        part = str(each["item"]).partition(":")[2]
+        found[kind(each)].append(f"[{verdict_of(each)}](#{anchor(each)}){f' ({part})' if part else ''}")
+    return str(mine[0]["title"]), *(", ".join(found[name]) or "-" for name in kinds)
+
+
 def kind(result: Result) -> str:
     """Its scale, and whether it is as published."""
     return f"{result['scale']}, as published" if result["as_published"] else str(result["scale"])
 
 
 def title(result: Result) -> str:
-    """The heading of a section."""
-    return f"{result['item']}, {kind(result)}: {result['title']}"
+    """The heading of a result."""
+    return f"{result['item']}, {kind(result)}"
 
 
 def anchor(result: Result) -> str:
@@ -163,13 +190,30 @@ def anchor(result: Result) -> str:
     return kept.replace(" ", "-")
 
 
-def section(result: Result) -> str:
+def section(name: str, results: Sequence[Result]) -> str:
+    """One item: every result of it, and once what is said of all."""
+    parts = [f"### {name}\n", f"{results[0]['title']}.\n"]
+    parts += [
+        f"What differs from the paper: {told}\n" for told in dict.fromkeys(str(each["differs"]) for each in results)
+    ]
+    parts += [f"Rule: {told}\n" for told in dict.fromkeys(map(ruled, results))]
+    parts += [outcome(each) for each in results]
+    tried: dict[str, list[str]] = {}
+    for each in results:
+        if text := tried_for(each):
+            tried.setdefault(text, []).append(title(each))
+    for text, where in tried.items():
+        told = f" ({'; '.join(where)})" if len(results) > 1 else ""
+        parts.append(f"What was tried{told}: {text}\n")
+    return "\n".join(parts)
+
+
+def outcome(result: Result) -> str:
     """One result, under a heading of its own."""
-    verdict, told = markdown(result, level=3).partition("\n")[2].lstrip("\n").split("\n", 1)
     names = result.get("pictures", [])
     assert isinstance(names, list)
-    shown = "".join(f"\n![{result['title']}](results/{name})\n" for name in names)
-    return f"### {title(result)}\n\n{verdict}\n{shown}{told}"
+    shown = "".join(f"![{result['title']}](results/{name})\n\n" for name in names)
+    return f"#### {title(result)}\n\n**{verdict_of(result)}**\n\n{shown}{seen(result)}\n{made_by(result)}"
 
 
 def name_of(result: Result) -> str:

@@ -100,24 +100,31 @@ def overview(results: Sequence[Result]) -> str:
     return table(("item", "what it shows", "scale", "verdict"), rows)
 
 
-def markdown(result: Result, level: int = 2) -> str:
+def markdown(result: Result) -> str:
     """One item as a section of Markdown."""
-    parts = [f"{'#' * level} {result['item']}: {result['title']}\n", f"**{verdict_of(result)}**\n"]
-    lines = listed(result["lines"])
-    if lines:
-        parts.append(table(HEADINGS, [cells(line) for line in lines]))
-    for claim in listed(result["claims"]):
-        sign = "holds" if claim["holds"] else "**does not hold**"
-        parts.append(f"- {MAIN[bool(claim['main'])]}, {sign}: {claim['claim']} ({claim['seen']})")
-    parts.append("")
-    for note in listed_text(result["notes"]):
-        parts.append(f"Note: {note}\n")
+    parts = [f"## {result['item']}: {result['title']}\n", f"**{verdict_of(result)}**\n", seen(result)]
     if tried := tried_for(result):
         parts.append(f"What was tried: {tried}\n")
     parts.append(f"What differs from the paper: {result['differs']}\n")
     parts.append(f"Rule: {result['rule']}\n")
-    parts.append(f"Made by `{result['command']}`, {made_in(result)}.\n")
-    return "\n".join(parts)
+    return "\n".join([*parts, made_by(result)])
+
+
+def seen(result: Result) -> str:
+    """Its numbers, claims and notes as Markdown."""
+    parts: list[str] = []
+    if lines := listed(result["lines"]):
+        parts.append(table(HEADINGS, [cells(line) for line in lines]))
+    for claim in listed(result["claims"]):
+        sign = "holds" if claim["holds"] else "**does not hold**"
+        parts.append(f"- {MAIN[bool(claim['main'])]}, {sign}: {claim['claim']} ({claim['seen']})")
+    notes = [f"\nNote: {note}" for note in listed_text(result["notes"])]
+    return "\n".join([*parts, *notes]) + "\n"
+
+
+def made_by(result: Result) -> str:
+    """The command that makes it again, and what that took."""
+    return f"Made by `{result['command']}`, {made_in(result)}.\n"
 
 
 def section(result: Result) -> str:
