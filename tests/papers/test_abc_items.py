@@ -15,6 +15,7 @@ from fedclade.papers.abc_figure5 import separated, told
 from fedclade.papers.abc_figure6 import unrest
 from fedclade.papers.found import Found
 from fedclade.papers.item import Setting, Terms
+from fedclade.papers.registry import chosen
 from fedclade.papers.verdicts import of_line, of_outcome
 from papers import printed
 from papers.doubles import all_hold, climbed, found_in, holds, line, ran
@@ -58,6 +59,19 @@ def test_table_1(tmp_path: Path) -> None:
     assert len(outcome.lines) == 3 * 4 + 3 * 5
     assert all_hold(outcome)
     assert of_outcome(outcome) == "same direction"
+
+
+def test_a_part_of_table_1(tmp_path: Path) -> None:
+    """Ten clients: at the printed size as well, where the other sessions were not asked for."""
+    (part,) = chosen(["abc-table1:N10"])
+    terms = Terms(tmp_path, "paper")
+    found = found_in(tmp_path, part.settings(terms), scale="paper")
+    for setting in found.settings:
+        climbed(found, setting.name, {label: {10: 10.0, 20: 80.0} for label in found.labels(setting.name)})
+    outcome = part.read(found)
+    assert {line.row.partition(", ")[2] for line in outcome.lines} == {"N=10, K=2"}
+    assert len(outcome.lines) == 3 * 4 + 3 * 5 + 3 * 4
+    assert holds(outcome) == {False}  # all of them come in round 20
 
 
 def test_table_1_otherwise(tmp_path: Path) -> None:

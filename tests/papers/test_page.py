@@ -116,7 +116,9 @@ def test_a_rule_of_many_items_is_written_once() -> None:
 def test_links_lead_to_headings() -> None:
     text = page(stored(DOCS / "results"))
     headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
-    there = ["".join(one for one in each.lower() if one.isalnum() or one in " -").replace(" ", "-") for each in headings]
+    there = [
+        "".join(one for one in each.lower() if one.isalnum() or one in " -").replace(" ", "-") for each in headings
+    ]
     links = re.findall(r"\]\(#([^)]*)\)", text)
     assert len(links) > 2 * len(ITEMS)
     assert set(links) <= set(there)

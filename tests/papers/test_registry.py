@@ -58,6 +58,10 @@ def test_every_recipe_can_be_read(terms: Terms) -> None:
         assert len(plans) == sum(len(plans_of(setting, terms)) for setting in mine)
         settings.extend(mine)
         assert minutes_of(item, terms) > 0
+        for part in item.parts:  # at every scale there is something of it
+            (some,) = chosen([f"{item.name}:{part}"])
+            assert set(all_plans(some.settings(terms), terms)) <= set(plans) != set()
+            assert some.settings(terms)
         assert minutes_left(item, mine, terms) == pytest.approx(minutes_of(item, terms))
     all_plans(tuple(settings), terms)  # an error if two items mean different things by one folder
 
@@ -90,6 +94,10 @@ def test_names() -> None:
     part = chosen(["flt-table1:mnist"])[0]
     assert part.name == "flt-table1:mnist"
     assert [setting.name for setting in part.settings(TERMS[2])] == ["s1-mnist"]
+    (gap,) = chosen(["cfl-figure7:mnist"])
+    assert [setting.name for setting in gap.settings(TERMS[4])] == ["swap-mnist-100"]
+    (ten,) = chosen(["abc-table1:N10"])
+    assert len(ten.settings(TERMS[4])) == 9  # three data sets, three mixes
     with pytest.raises(InputError, match=r'the item is not known.*"flt-tabel1".*did you mean "flt-table1"'):
         chosen(["flt-tabel1"])
     with pytest.raises(InputError, match=r'got "emnist", need one of mnist, cifar10'):

@@ -83,5 +83,6 @@ ITEM = Item(
     settings=lambda terms: tuple(
         chain(*([swapped(terms, source, count) for count in sizes(terms, source)] for source in NAMES))
     ),
+    parts=tuple(NAMES),
     read=read,
 )

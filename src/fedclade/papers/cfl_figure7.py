@@ -57,5 +57,6 @@ ITEM = Item(
     + " The round from which the gap stays over 0 is reproduced up to twice the printed one. A gap has grown "
     f"if it is larger by more than {GROWN:g}.",
     settings=lambda terms: tuple(swapped(terms, source, points(terms, source)) for source in NAMES),
+    parts=tuple(NAMES),
     read=read,
 )

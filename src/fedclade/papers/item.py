@@ -181,6 +181,6 @@ class Item:
     read: "Callable[[Found], Outcome]"
     settings: Callable[[Terms], tuple[Setting, ...]] = no_settings
     parts: tuple[str, ...] = ()
-    """Ends of its settings' names, by which a part of it can be asked for: `flt-table1:mnist`."""
+    """Words in its settings' names, by which a part of it can be asked for: `flt-table1:mnist`."""
     minutes: Mapping[Scale, float] = field(default_factory=dict)
     """What reading takes on two cores, beside the runs; where it is more than a few seconds."""

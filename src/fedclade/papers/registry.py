@@ -73,6 +73,6 @@ def one(name: str) -> Item:
         raise InputError("the part of an item is not known", where=whole, got=got, need=need, do=f"reproduce {whole}")
 
     def some(terms: Terms) -> tuple[Setting, ...]:
-        return tuple(setting for setting in item.settings(terms) if setting.name.endswith(f"-{part}"))
+        return tuple(setting for setting in item.settings(terms) if part in setting.name.split("-"))
 
     return replace(item, name=f"{whole}:{part}", settings=some, parts=())
