@@ -5,12 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 import fedclade as fc
 from fedclade.data import Federation
 from fedclade.fleet.protocol import Updates
 from fedclade.fleet.simulated import SimulatedFleet
-from fedclade.methods.fedsem import Centres
+from fedclade.methods.fedsem import Centres, still
 from fedclade.nets import net_for
 from fedclade.nouns import Assignment, Groups, InputError
 from methods.fleets import fleet_of, now
@@ -38,6 +39,31 @@ def test_a_step_by_hand() -> None:
     assert moved == 1
     assert after.rows.tolist() == [[2], [10.375]]
     assert state.rows.tolist() == [[0], [10]]
+
+
+def test_absent_clients_hold_their_centre_back() -> None:
+    """As above, with d (4 examples) at centre 1, at 10: (4 * 10.375 + 4 * 10) / 8 = 10.1875. Centre 0 has nobody else.
+
+    b, which changed, holds back neither; nor does e, which trains for the first time and is no part of a mean.
+    """
+    before = state_of([[0], [10]], {"a": 0, "b": 0, "c": 1, "d": 1})
+    updates = updates_of({"a": [2], "b": [5.5], "c": [12], "e": [9]}, [1, 1, 3, 7])
+    after, _ = fc.FedSEM(absent="stale").stepped(before, updates, slice(None))
+    assert after.rows.tolist() == [[2], [10.375]]
+    assert still(before, after, updates, {"a": 1, "b": 1, "c": 3, "d": 4}).tolist() == [[2], [10.1875]]
+
+
+def test_stale_counts_in_a_run(two_groups: Federation, tmp_path: Path) -> None:
+    """With everybody in every round nobody is absent; with half of them it makes a difference."""
+    for participation, same in ((1.0, True), (0.5, False)):
+        run = partial(fc.train, two_groups, net="logistic", rounds=6, participation=participation, lr=0.1)
+        usual = run(fc.FedSEM(clusters=2), out=tmp_path / f"usual{participation}")
+        stale = run(fc.FedSEM(clusters=2, absent="stale"), out=tmp_path / f"stale{participation}")
+        one, other = (
+            torch.cat([w.reshape(-1) for w in run.model_for("client-00").state_dict().values()])
+            for run in (usual, stale)
+        )
+        assert (float((one - other).abs().max()) < 1e-6) is same
 
 
 def test_a_centre_without_models_stays() -> None:

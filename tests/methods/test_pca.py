@@ -52,6 +52,25 @@ def test_clients_alike_are_one_group_and_train_as_fedavg(alike: Federation, tmp_
     assert ours.rows.tobytes() == theirs.rows.tobytes()
 
 
+def test_absent_clients_hold_their_group_back(classes: Federation) -> None:
+    """One round moves a group's model by its participants' share of the group's examples."""
+    moved, half = {}, now(1, 0.5)
+    for absent in ("participants", "stale"):
+        method = fc.PCA(components=32, absent=absent)
+        with fleet_of(classes) as (fleet, _, first):
+            state = method.start(fleet, first, now(0))
+            moved[absent] = method.round(state, fleet, half)[0].rows - state.rows
+            chosen, home = half.sample(fleet.clients()), state.home
+    sizes = {client: len(classes[client].train) for client in classes.clients}
+    heard, everybody = (
+        np.bincount([home[one] for one in whom], [sizes[one] for one in whom], minlength=4)
+        for whom in (chosen, classes.clients)
+    )
+    assert 0 < heard.sum() < everybody.sum()
+    expected = (heard / everybody)[:, None] * moved["participants"]
+    np.testing.assert_allclose(moved["stale"], expected, rtol=0, atol=1e-6)
+
+
 def test_what_crosses_the_wire(classes: Federation) -> None:
     """64 numbers an example: a triangle of 64 * 65 / 2 up; a middle and 10 components down; 5 points of 10 up."""
     ledger = Ledger()

@@ -157,13 +157,13 @@ def test_results_that_are_read_anew_say_what_making_them_took(made: tuple[Terms,
     path.write_text(json.dumps({**before, "recipe_sha256": "another", "seconds": 700.5}))
     for number, run in enumerate(sorted((tmp_path / "copy" / "small" / "runs" / "digits").iterdir())):
         told = json.loads((run / "environment.json").read_bytes())
-        (run / "environment.json").write_text(json.dumps({**told, "git_commit": f"c{number % 2}"}))
+        (run / "environment.json").write_text(json.dumps({**told, "fedclade_commit": f"c{number % 2}"}))
     (again,) = reproduce([TABLE], Terms(tmp_path / "copy", "small"), jobs=1)
     assert again["recipe_sha256"] == before["recipe_sha256"]
     assert (again["seconds"], again["cpu_seconds_here"]) == (700.5, before["cpu_seconds_here"])
     environment = again["environment"]
     assert isinstance(environment, dict)
-    assert environment["git_commits"] == ["c0", "c1"]
+    assert environment["fedclade_commits"] == ["c0", "c1"]
     assert {"scipy", "torch"} <= environment["packages"].keys()
 
 

@@ -46,7 +46,7 @@ def reproduce(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Make the papers' tables and figures again, and print them beside what is printed.
+    """Make the papers' tables and figures again, and tell which come out as printed.
 
     Called again with the same --out it goes on where it was stopped; what is done is not done again.
     """

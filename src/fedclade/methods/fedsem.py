@@ -9,6 +9,7 @@ When not all clients take part, some train for the first time when centres have 
 that all others once trained, and are compared with the first centres.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from fedclade.fleet.protocol import Fleet, Updates
+from fedclade.methods.mixing import Absent, damped
 from fedclade.methods.protocol import Facts, First
 from fedclade.nouns import Assignment, ClientId, Round, Row, Rows, settings
 from fedclade.relate.kmeans import centres_of, clustered, nearest
@@ -55,6 +57,8 @@ class FedSEM:
     """Between all parameters, or between those of the last layer."""
     all_join: bool = True
     """Who has never trained does so once before models are evaluated, to be placed; otherwise it waits for its turn."""
+    absent: Absent = "participants"
+    """As in FedAvg; who has never trained weighs nothing either way."""
 
     def start(self, fleet: Fleet, first: First, now: Round) -> Centres:
         row = first(0)
@@ -70,7 +74,10 @@ class FedSEM:
             asked = tuple(sorted({*state.asked, *chosen}))
             state = self.gathering(replace(state, asked=asked), updates, fleet, now)
         else:
+            before = state
             state, moved = self.stepped(state, updates, self.seen(fleet))
+            if self.absent != "participants":
+                state = replace(state, rows=still(before, state, updates, fleet.examples(tuple(before.home))))
         late = [client for client in fleet.clients() if client not in state.home]
         if now.judged and self.all_join and late and len(state.early):
             joined = fleet.train(Assignment.of_one(state.initial, late), now)
@@ -129,3 +136,16 @@ class FedSEM:
         weights: NDArray[np.float64] = updates.examples[~began].astype(np.float64)
         rows = centres_of(homes, kept, updates.rows[~began], weights, state.rows)
         return replace(state, rows=rows, home={**state.home, **homes}), moved
+
+
+def still(before: Centres, after: Centres, updates: Updates, examples: Mapping[ClientId, int]) -> Rows:
+    """The new centres, held back by clients that did not train: each weighs in with the centre that it has."""
+    count = len(before.rows)
+    heard, silent = np.zeros(count), np.zeros(count)
+    trained = dict(zip(updates.clients, updates.examples.tolist(), strict=True))
+    for client, home in before.home.items():
+        if client in trained:
+            heard[after.home[client]] += trained[client]
+        else:
+            silent[home] += examples[client]
+    return damped(before.rows, after.rows, heard / np.maximum(heard + silent, 1))

@@ -26,8 +26,13 @@ def mixed(models: Assignment, means: Means, examples: Mapping[ClientId, int], ab
     counts = np.fromiter((examples[client] for client in models.home), np.int64, len(models.home))
     everybody = np.bincount(homes, weights=counts, minlength=len(models.rows))
     weight = np.minimum(means.examples / np.maximum(everybody, 1), 1)  # a client may claim more than it joined with
-    old, new = models.rows.astype(np.float64), means.rows.astype(np.float64)
-    return (old + weight[:, None] * (new - old)).astype(np.float32)
+    return damped(models.rows, means.rows, weight)
+
+
+def damped(old: Rows, new: Rows, weight: NDArray[np.float64]) -> Rows:
+    """So much of the way from each old row to the new one, in double precision."""
+    there = old.astype(np.float64)
+    return (there + weight[:, None] * (new.astype(np.float64) - there)).astype(np.float32)
 
 
 def weighted_mean(rows: Rows, examples: Sequence[int]) -> NDArray[np.float64]:

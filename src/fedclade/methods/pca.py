@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from fedclade.fleet.protocol import Fleet, Sketching
+from fedclade.methods.mixing import Absent, mixed
 from fedclade.methods.protocol import Fact, Facts, First
 from fedclade.nouns import Assignment, ClientId, Round, Row, Rows, settings
 from fedclade.relate.components import principal
@@ -65,6 +66,8 @@ class PCA:
     """How many groups; 0: found."""
     gate: Annotated[float, Field(ge=0, le=1)] = 0.25
     """How far groups must stand apart to be groups, and 1.2 / clients more; below it the answer is one group."""
+    absent: Absent = "participants"
+    """As in FedAvg."""
 
     def start(self, fleet: Fleet, first: First, now: Round) -> Grouped:
         row, none = first(0), np.zeros((0, 0), np.float32)
@@ -77,10 +80,14 @@ class PCA:
         state = self.settled(state, [client for client in chosen if client not in state.home], fleet, now)
         there = {client: state.home[client] for client in chosen if client in state.home}
         means = fleet.train_mean(Assignment(state.rows, there), now)
+        rows = means.rows
+        if self.absent != "participants":
+            models = Assignment(state.rows, state.home)
+            rows = mixed(models, means, fleet.examples(models.clients), self.absent)
         facts: dict[str, Fact] = {"asked": len(chosen), "heard": len(means.heard), "loss": means.loss}
         if state.figures:
             facts["discovery"] = dict(state.figures)
-        return replace(state, rows=means.rows, figures={}), facts
+        return replace(state, rows=rows, figures={}), facts
 
     def assignment(self, state: Grouped) -> Assignment:
         usual = int(np.bincount(list(state.home.values()), minlength=1).argmax())  # for who has not been sketched yet

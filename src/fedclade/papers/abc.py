@@ -50,7 +50,7 @@ def network(terms: Terms, data: str, clients: int) -> Attending:
 
 
 def steps(terms: Terms) -> int:
-    """Batches between two communications: ten communications in an epoch, or two at small scale."""
+    """Batches between two communications: ten communications in an epoch of 500 examples, or two at small scale."""
     return 5 if terms.whole else 25
 
 
@@ -72,7 +72,7 @@ def session(terms: Terms, data: str, mix: str, clients: int, chosen: int) -> Set
         data=world(data, mix, clients),
         net={"name": "abc_cnn", "start": "he"},
         local={**LOCAL, "steps": steps(terms)},
-        run={"rounds": rounds, "participation": chosen / clients, "evaluate_every": 10 if terms.whole else 4},
+        run={"rounds": rounds, "participation": chosen / clients, "evaluate_every": 10 if terms.whole else 1},
         methods=methods,
         seeds=1 if terms.whole else 3,
         minutes=rounds * (0.0006 + 0.0003 * chosen if terms.whole else 0.015),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 
-from fedclade.papers.found import Found, Seen
+from fedclade.papers.found import Found, Seen, over
 from fedclade.papers.item import Claim, Line, Outcome
 from fedclade.papers.training import on_training_examples
 from fedclade.papers.verdicts import EQUAL, POINTS
@@ -13,6 +13,7 @@ from fedclade.papers.verdicts import EQUAL, POINTS
 Printed = Mapping[str, tuple[float, float]]
 """Accuracy in percent and its variance over clients, by method."""
 BASELINE = "FedAvg"
+GROUPLESS = (BASELINE, "Local")  # there is nothing to find for them
 
 
 @dataclass(frozen=True)
@@ -75,10 +76,21 @@ def table_of(found: Found, scenario: int, told: Told, *, trained: Mapping[str, P
             if trained is not None
         ),
         *(read(setting, told.printed[part], what=told.names[part]) for part, setting in here.items()),
+        *(ari_lines(found, setting, told.names[part]) for part, setting in here.items() if trained is None),
     ]
     said = [told.claims(found, setting, told.names[part]) for part, setting in here.items()]
     notes = [note for part, setting in here.items() if (note := unlearned(found, setting, told, part))]
     return Outcome(tuple(chain(*lines)), tuple(chain(*said)), notes=tuple(notes))
+
+
+def ari_lines(found: Found, setting: str, what: str) -> tuple[Line, ...]:
+    """How near the groups of each method are to the planted ones; papers do not print it. Nothing where none are."""
+    ours = {label: found.aris(setting, label) for label in found.labels(setting) if label not in GROUPLESS}
+    return tuple(
+        Line(row=label, column=f"{what}ARI", printed=None, ours=over(each).mean, deviation=over(each).deviation)
+        for label, each in ours.items()
+        if each
+    )
 
 
 def no_better(accuracy: Seen, constant: float) -> bool:
@@ -121,9 +133,17 @@ def at_least(
     """
     ours, other = found.accuracy(setting, hero).mean, found.accuracy(setting, rival).mean
     seen = f"{hero} {ours:.1f} %, {rival} {other:.1f} %"
+    if rival != BASELINE and is_one_model(found, setting, hero):
+        return Claim(text, False, f"{seen}; but {hero} has {BASELINE}'s one model for everybody", main)
     if other < floor:
         seen += f", the same answer to everything {floor:.1f} %"
     return Claim(text, ours - max(other, floor) >= by, seen, main)
+
+
+def is_one_model(found: Found, setting: str, label: str) -> bool:
+    """Whether a method went all the way with FedAvg: it has put everybody into one group."""
+    curve = found.curve(setting, label)
+    return bool(curve["x"]) and curve == found.curve(setting, BASELINE)
 
 
 def fairer(found: Found, setting: str, hero: str, rival: str, text: str) -> Claim:

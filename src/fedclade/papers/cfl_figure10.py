@@ -70,18 +70,18 @@ def read(found: Found) -> Outcome:
                 f"{ends[TRIED].mean:.1f} and {ends['FedAvg'].mean:.1f}",
                 main=False,
             ),
-            topics(found, TRIED, "it finds the four topics"),
+            topics(found, TRIED, "it finds the four topics", main=False),
         ),
         {label: found.curve(NAME, label, "perplexity", 1.0) for label in ends},
     )
 
 
-def topics(found: Found, label: str, text: str) -> Claim:
+def topics(found: Found, label: str, text: str, *, main: bool = True) -> Claim:
     """That a run of CFL ends with one group for each topic."""
     ari = found.figure(NAME, label, "ari").mean
     rounds = splits(found.facts(NAME, label))
     told = f"ARI {ari:.2f}, splits in rounds {rounds}"
-    return Claim(text, all(exactly(found, NAME, label)), told, main=False)
+    return Claim(text, all(exactly(found, NAME, label)), told, main)
 
 
 def rival(label: str) -> str:

@@ -73,11 +73,12 @@ def bounds_hold(number: int) -> tuple[bool, bool | None, bool | None]:
     same = (labels[:, None] == labels) & ~np.eye(len(labels), dtype=bool)
     inside = float(alike.values[same].min())
     parted = bipartition(alike)
-    lowest = intra_bound(gammas)
+    lowest = intra_bound(gammas)  # of any two clients; equation 19 is about those of one distribution
+    of_one = min(intra_bound(gammas[labels == each]) for each in range(distributions))
     highest = cross_bound(lowest, distributions)
     truth = Groups.from_labels(dict(zip(ids, labels.tolist(), strict=True)))
     return (
-        inside >= lowest - ROUNDING,
+        inside >= of_one - ROUNDING,
         parted.cross <= highest + ROUNDING if highest < 1 else None,
         divides_no_group(parted.parts[0], truth) if lowest > highest else None,
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from fedclade.papers.accuracy import BASELINE
+from fedclade.papers.accuracy import BASELINE, is_one_model
 from fedclade.papers.found import Found, first_at_least
 from fedclade.papers.item import Claim
 
@@ -22,7 +22,7 @@ def rounds_to(curve: Mapping[str, list[float]], accuracy: float) -> float:
 
 def fastest(found: Found, setting: str, hero: str, text: str, *, main: bool = True) -> Claim:
     """That nobody else comes sooner to 95 % of what this method ends with; it does not hold of FedAvg's own curve."""
-    if found.curve(setting, hero) == found.curve(setting, BASELINE):
+    if is_one_model(found, setting, hero):
         return Claim(text, False, f"its curve is that of {BASELINE}: one model for everybody", main)
     target = NEARLY * found.curve(setting, hero)["y"][-1]
     rounds = {label: rounds_to(found.curve(setting, label), target) for label in found.labels(setting)}

@@ -61,8 +61,8 @@ def rivals(terms: Terms, groups: int, *, alone: bool) -> dict[str, Table]:
     methods: dict[str, Table] = {"FedAvg": {"name": "fedavg", **stale}}
     if alone:
         methods["Local"] = {"name": "local"}
-    methods["PCA+kM+HC"] = {"name": "pca-km-hc", **own}
-    methods["FedSEM"] = {"name": "fedsem", "clusters": groups}
+    methods["PCA+kM+HC"] = {"name": "pca-km-hc", **own, **stale}
+    methods["FedSEM"] = {"name": "fedsem", "clusters": groups, **stale}
     return methods
 
 

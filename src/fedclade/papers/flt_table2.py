@@ -30,7 +30,7 @@ PRINTED = {
 
 
 CONSTANT = 2 * 100.0 / 3 / 5  # percent: a shared class is one of three in two groups of five
-TOLD = Told("FLT (Enc1)", NAMES, PRINTED, partial(claims, constant=CONSTANT), CONSTANT)
+TOLD = Told("FLT (Enc1)", NAMES, PRINTED, partial(claims, printed=PRINTED, constant=CONSTANT), CONSTANT)
 
 
 def read(found: Found) -> Outcome:

@@ -54,6 +54,10 @@ class Found:
         """A figure of the verdict, over seeds."""
         return over([times * as_number(run.result()[key]) for run in self.runs(name, label)])
 
+    def aris(self, name: str, label: str) -> list[float]:
+        """The adjusted Rand index of every run; none where no groups are planted."""
+        return [as_number(ari) for run in self.runs(name, label) if (ari := run.result().get("ari")) is not None]
+
     def accuracy(self, name: str, label: str) -> Seen:
         """Mean test accuracy of the clients, in percent."""
         return self.figure(name, label, "accuracy", 100)

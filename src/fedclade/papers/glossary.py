@@ -57,8 +57,8 @@ WORDS = {
     ),
     "separation gap": (
         r"[Ss]eparation gap",
-        "CFL's: the least likeness of two updates from one true group less the greatest of two from different groups; "
-        "over 0 the groups can be told apart without error.",
+        "CFL's: the least likeness of two updates from one true group, less the greatest across the best cut in two; "
+        "over 0 that cut divides no true group.",
     ),
     "congruent": (r"congruent", "CFL's: all clients' data fit one model, so that nobody should be split off."),
     "eps1, eps2": (

@@ -177,7 +177,7 @@ class Item:
     differs: str
     """What is otherwise in our data or recipe than in the paper."""
     rule: str
-    """How its verdict is found; written down before anything was run."""
+    """How its verdict is found; what was changed after a result was seen is listed on the page of results."""
     read: "Callable[[Found], Outcome]"
     settings: Callable[[Terms], tuple[Setting, ...]] = no_settings
     parts: tuple[str, ...] = ()

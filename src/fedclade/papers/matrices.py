@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from fedclade.data import Federation
 from fedclade.methods import method_named
 from fedclade.methods.flt import FLT
-from fedclade.nouns import ClientId, Groups, Points, generator
+from fedclade.methods.signature import Encoded, signature_of
+from fedclade.nouns import ClientId, Groups, Points, Round, generator
 from fedclade.papers.item import Table
 from fedclade.relate.discovery import Found as Discovery
 from fedclade.relate.points import Relating, related
@@ -44,6 +45,12 @@ def together(groups: Groups, clients: Sequence[ClientId]) -> Links:
     return blocks_of(groups.labels, clients)
 
 
+def links_in(links: Links, truth: Links) -> tuple[int, int]:
+    """How many pairs of one true group are linked, and how many of two groups."""
+    pairs = np.triu(links, 1)
+    return int((pairs & truth).sum()), int((pairs & ~truth).sum())
+
+
 def pair_shares(links: Links, truth: Links) -> tuple[float, float]:
     """Of the pairs of one true group the share that is linked, and of the pairs of two groups."""
     pairs = np.triu(np.ones_like(links), 1)
@@ -51,24 +58,43 @@ def pair_shares(links: Links, truth: Links) -> tuple[float, float]:
     return float(links[inside].mean()), float(links[across].mean()) if across.any() else 0.0
 
 
-def of_one_cloud(points: Points, method: Table, draws: int) -> list[float]:
+def sent(federation: Federation, method: Table) -> Points:
+    """The points that clients send, before anything is made of them."""
+    found = find_groups(federation, flt_of({**method, "embedding": "none"}))
+    assert found.sketches is not None
+    return found.sketches
+
+
+def relating(method: Table) -> Relating:
+    """What FLT with these settings makes of them."""
+    how = signature_of(flt_of(method), Round(0, 0))
+    assert isinstance(how, Encoded)
+    return how.relating
+
+
+def cut_margin(seen: Discovery, gamma: float) -> tuple[float, float]:
+    """Of the pairs of one found group the share that is linked, and of the pairs of two."""
+    return pair_shares(seen.squared < gamma**2, together(seen.partition, seen.clients))
+
+
+def of_one_cloud(points: Points, how: Relating, draws: int) -> list[float]:
     """By how much pairs of one group are linked more often, where clients are one cloud: it can be cut in two as well.
 
-    Each time clients are moved as wholes to places that are drawn from one normal distribution as wide as they are.
+    Each time clients are moved as wholes to places drawn from one normal distribution as wide as they are; then comes
+    all that comes with real clients, UMAP as well, which pulls apart whatever it is given.
     """
-    flt = flt_of(method)
-    how = Relating(distance=flt.distance, cut=flt.cut, gamma=flt.gamma, groups=flt.groups)
-    centres = points.places.mean(axis=1)
-    around = points.places - centres[:, None]
-    margins = []
-    for draw in range(draws):
-        rng = generator(0, "one cloud", draw)
-        drawn = rng.multivariate_normal(centres.mean(axis=0), np.cov(centres.T), len(centres))
-        moved = (drawn[:, None] + around).astype(np.float32)
-        found = related(Points(points.clients, moved, points.counts), how)
-        inside, across = pair_shares(found.squared < flt.gamma**2, together(found.partition, found.clients))
-        margins.append(inside - across)
-    return margins
+    shares = [cut_margin(related(clients_moved(points, draw), how), how.gamma) for draw in range(draws)]
+    return [inside - across for inside, across in shares]
+
+
+def clients_moved(points: Points, draw: int) -> Points:
+    """Every client as a whole in a place from a normal distribution with the mean and covariance of their middles."""
+    centres = points.places.mean(axis=1, dtype=np.float64)
+    middle = centres.mean(axis=0)
+    spread = (centres - middle) / np.sqrt(max(len(centres) - 1, 1))  # spread.T @ spread is the covariance
+    chance = generator(0, "one cloud", draw).standard_normal((len(centres), len(centres)))
+    moved = (middle + chance @ spread)[:, None] + (points.places - centres[:, None])
+    return points.moved(moved.astype(np.float32))
 
 
 def blocks_of(homes: Mapping[ClientId, int], clients: Sequence[ClientId]) -> Links:

@@ -1,13 +1,13 @@
-"""The figures of stored results as small files that a page shows: curves as SVG, matrices as PNG."""
+"""The figures of results as small files that a page shows: curves as SVG, matrices as PNG."""
 
 import io
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedclade.papers.drawing import points
 from fedclade.report.colours import PALETTE
 
 if TYPE_CHECKING:
@@ -51,6 +51,14 @@ def pictures(item: str, series: Mapping[str, Mapping[str, object]]) -> dict[str,
         if matrices:
             found["png"] = saved(matrices_figure(matrices), "png")
     return found
+
+
+def points(curve: Mapping[str, object]) -> list[tuple[float, float]]:
+    """The points of a curve that can be drawn."""
+    xs, ys = curve["x"], curve["y"]
+    assert isinstance(xs, Sequence)
+    assert isinstance(ys, Sequence)
+    return [(float(x), float(y)) for x, y in zip(xs, ys, strict=True) if y is not None and math.isfinite(y)]
 
 
 def thinned(curves: Curves) -> Curves:

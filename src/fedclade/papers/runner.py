@@ -14,10 +14,11 @@ from time import perf_counter
 
 from fedclade.data.registry import sources_kept
 from fedclade.fleet.simulated import cores, one_thread
-from fedclade.nouns import InputError, Stopped
+from fedclade.nouns import Damaged, InputError, Stopped
 from fedclade.papers import attention, encoders, stored, writing
 from fedclade.papers.found import Found
 from fedclade.papers.item import Item, Setting, Terms, described
+from fedclade.papers.pictures import pictures
 from fedclade.papers.plans import all_plans, finished, longest_first, tiny, told
 from fedclade.papers.registry import place_of
 from fedclade.papers.renewal import check_data, make_way
@@ -35,10 +36,11 @@ from fedclade.runs.run import Branching, unwatched
 
 FORMAT = 1  # of a result; one of another format is made anew
 HERE = Path(__file__).parent
-SHOWING = ("page.py", "writing.py", "drawing.py", "pictures.py", "glossary.py", "tried.py")
+SHOWING = ("page.py", "writing.py", "pictures.py", "glossary.py", "tried.py")
 INTERRUPTED = "interrupted"  # what a run says that was
 AGAIN = "the same command again: it goes on where it was stopped, but for encoders and networks, which begin anew"
-TOLD = ("python", "platform", "cores", "memory_bytes")  # of the environment
+ANEW = "remove that run's folder: the same command makes it anew"
+TOLD = ("python", "platform", "processor", "cores", "memory_bytes")  # of the environment
 
 Result = Mapping[str, object]
 
@@ -80,7 +82,7 @@ def reproduce(items: Sequence[Item], terms: Terms, *, jobs: int = 0, watching: W
             try:
                 with interruptible(item):
                     results.append(made(item, terms, jobs or cores(), looking))
-            except InputError as wrong:
+            except (InputError, Damaged) as wrong:
                 if len(items) == 1:
                     raise
                 missing[item.name] = str(wrong)
@@ -116,6 +118,8 @@ def interruptible(item: Item) -> Iterator[None]:
         if wrong.what != INTERRUPTED:
             raise
         raise Stopped(INTERRUPTED, where=item.name, got=wrong.got, do=AGAIN) from None
+    except Damaged as wrong:
+        raise Damaged(wrong.what, where=wrong.where, got=wrong.got, need=wrong.need, do=wrong.do or ANEW) from None
 
 
 def stored_in(folder: Path) -> list[Result]:
@@ -130,7 +134,7 @@ def made(item: Item, terms: Terms, jobs: int, looking: Watching) -> Result:
     settings = item.settings(terms)
     plans = all_plans(settings, terms)
     recipe = digest(item, settings, plans, terms)
-    path = folder / "results" / f"{item.name.replace(':', '-')}.json"
+    path = folder / "results" / f"{writing.stem_of({'item': item.name})}.json"
     before = read_result(path)
     if before is not None and before.get("recipe_sha256") == recipe:
         looking.tell(f"{item.name}: {writing.verdict_of(before)}, as it was")
@@ -163,6 +167,8 @@ def made(item: Item, terms: Terms, jobs: int, looking: Watching) -> Result:
         "recipe_sha256": recipe,
     }
     write_file(path, json.dumps(finite(result), indent=1, allow_nan=False).encode())
+    for end, content in pictures(item.name, outcome.series).items():
+        write_file(path.with_suffix(f".{end}"), content)
     writing.write_all(stored_in(folder / "results"), folder)
     looking.tell(f"{item.name}: {writing.verdict_of(result)}")
     return json.loads(path.read_bytes())  # type: ignore[no-any-return]  # what was just written
@@ -179,8 +185,8 @@ def made_under(plans: Iterable[Path]) -> dict[str, object]:
     return {
         **{name: each[-1][name] for name in TOLD if name in each[-1]},
         "packages": {name: ", ".join(sorted(versions)) for name, versions in packages.items()},
-        "git_commits": sorted({str(one["git_commit"]) for one in each if one.get("git_commit")}),
-        "read_at": environment()["git_commit"],
+        "fedclade_commits": sorted({str(one["fedclade_commit"]) for one in each if one.get("fedclade_commit")}),
+        "read_at": environment()["fedclade_commit"],
     }
 
 

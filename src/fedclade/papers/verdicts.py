@@ -1,4 +1,4 @@
-"""The rules of verdicts, the same for all items. They were written before the runs that they judge.
+"""The rules of verdicts, the same for all items. The page of results lists what was changed after a result was seen.
 
 A line is reproduced if ours is within its tolerance of the printed number. Otherwise it has the same direction if it
 stands to the number that it is compared with as the printed ones stand to each other: above, below, or equal. Otherwise

@@ -1,12 +1,12 @@
 """Results as people and machines read them: plain data, Markdown, and one HTML page that works offline."""
 
+import base64
 import html
 import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from fedclade.papers.drawing import drawn
 from fedclade.papers.item import Claim, Item, Line, Outcome
 from fedclade.papers.tried import TRIED
 from fedclade.papers.verdicts import of_line, of_outcome
@@ -21,6 +21,7 @@ STYLE = (
     "table{border-collapse:collapse;font-variant-numeric:tabular-nums}"
     "th,td{padding:.3rem .8rem;text-align:right;border-bottom:1px solid #d7dce1}"
     "th:first-child,td:first-child,th:nth-child(2),td:nth-child(2){text-align:left}"
+    "img{max-width:100%}"
     ".small{color:#57606a;font-size:.875rem}"
 )
 
@@ -83,7 +84,9 @@ def write_all(results: Sequence[Result], folder: Path) -> None:
     text = f"# The papers' tables and figures, printed and ours\n\n{overview(results)}\n{sections}"
     write_file(folder / "results.md", text.encode())
     write_file(folder / "results.json", json.dumps({"items": list(results)}, allow_nan=False).encode())
-    body = "\n".join(section(result) for result in results)
+    body = "\n".join(
+        [contents(results), *(section(result, shown_in(folder / "results", result)) for result in results)]
+    )
     page = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>fedclade: the papers, printed and ours'
         f"</title><style>{STYLE}</style></head><body>\n<h1>The papers' tables and figures, printed and ours</h1>\n"
@@ -127,12 +130,40 @@ def made_by(result: Result) -> str:
     return f"Made by `{result['command']}`, {made_in(result)}.\n"
 
 
-def section(result: Result) -> str:
+def stem_of(result: Result) -> str:
+    """What the files of a result are called."""
+    return str(result["item"]).replace(":", "-")
+
+
+def shown_in(folder: Path, result: Result) -> str:
+    """The pictures that stand beside a result, as part of a page that works offline."""
+    files = {kind: folder / f"{stem_of(result)}.{end}" for end, kind in (("svg", "svg+xml"), ("png", "png"))}
+    return "".join(
+        f'<p><img alt="{safe(result["title"])}" src="data:image/{kind};base64,'
+        f'{base64.b64encode(path.read_bytes()).decode()}"></p>'
+        for kind, path in files.items()
+        if path.is_file()
+    )
+
+
+def safe(value: object) -> str:
+    """As text of a page."""
+    return html.escape(str(value))
+
+
+def contents(results: Sequence[Result]) -> str:
+    """One line for each item, as HTML."""
+    rows = "".join(
+        f'<tr><td><a href="#{safe(each["item"])}">{safe(each["item"])}</a></td><td>{safe(each["title"])}</td>'
+        f"<td><b>{safe(verdict_of(each))}</b></td></tr>"
+        for each in results
+    )
+    head = "<tr><th>item</th><th>what it shows</th><th>verdict</th></tr>"
+    return f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>"
+
+
+def section(result: Result, pictures: str = "") -> str:
     """One item as a section of HTML."""
-
-    def safe(value: object) -> str:
-        return html.escape(str(value))
-
     rows = "".join(
         "<tr>" + "".join(f"<td>{safe(cell)}</td>" for cell in cells(line)) + "</tr>" for line in listed(result["lines"])
     )
@@ -143,9 +174,6 @@ def section(result: Result) -> str:
         f"{safe(claim['claim'])} ({safe(claim['seen'])})</li>"
         for claim in listed(result["claims"])
     )
-    series = result["series"]
-    assert isinstance(series, Mapping)
-    pictures = drawn(series)
     notes = "".join(f"<p>Note: {safe(note)}</p>" for note in listed_text(result["notes"]))
     tried = f"<p>What was tried: {safe(tried_for(result))}</p>" if tried_for(result) else ""
     return (

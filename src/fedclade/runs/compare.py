@@ -3,6 +3,7 @@
 import os
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +15,7 @@ from fedclade.methods import AnyMethod, Selection
 from fedclade.nouns import InputError
 from fedclade.nouns.settings import names_of
 from fedclade.runs.abreast import Work, abreast
-from fedclade.runs.experiment import EngineSettings, Experiment, lay_over, method_from, rest
+from fedclade.runs.experiment import EngineSettings, Experiment, experiment_from, lay_over, method_from, rest
 from fedclade.runs.folder import RunFolder, is_run
 from fedclade.runs.loop import Watch
 from fedclade.runs.run import OwnNet, Run, resume, start, unwatched
@@ -166,8 +167,14 @@ def best_jobs(experiment: Experiment, count: int) -> int:
 
 
 def asked_of(toml: str) -> dict[str, object]:
-    """An experiment without its engine, on which no result depends."""
-    return {name: table for name, table in tomllib.loads(toml).items() if name != "engine"}
+    """An experiment without its engine, on which no result depends.
+
+    Settings that it does not name, for they are younger than it, have their defaults.
+    """
+    tables = tomllib.loads(toml)
+    with suppress(InputError):  # settings that are older than this fedclade: it is another experiment
+        tables = tomllib.loads(experiment_from(tables).toml())
+    return {name: table for name, table in tables.items() if name != "engine"}
 
 
 def runs_below(folder: Path) -> tuple[RunFolder, ...]:

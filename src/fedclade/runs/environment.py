@@ -4,6 +4,7 @@ import os
 import platform
 import subprocess
 import sys
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -24,15 +25,17 @@ EXTRAS = {"flower": "flwr", "umap": "umap-learn", "privacy": "opacus", "track": 
 
 
 def environment() -> dict[str, object]:
-    """Versions, machine, threads, and the commit of the folder that the run was started in."""
+    """Versions, machine, threads, and the commits of the folder that the run was started in and of fedclade itself."""
     return {
         "python": platform.python_version(),
         "packages": {name: found for name in (*PACKAGES, *EXTRAS.values()) if (found := installed(name))},
         "platform": platform.platform(),
+        "processor": processor(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         "threads_per_worker": 1,
         "git_commit": commit(Path.cwd()),
+        "fedclade_commit": own_commit(),
         "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
     }
 
@@ -45,12 +48,34 @@ def installed(package: str) -> str | None:
         return None
 
 
+def processor() -> str:
+    """Its model: on another one torch may round otherwise."""
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
 def commit(folder: Path) -> str | None:
     """The commit that this folder is at; None where there is no git."""
+    return answer(folder, "rev-parse", "HEAD")
+
+
+def own_commit() -> str | None:
+    """The commit of the clone that fedclade runs from, and whether its sources were changed since; None elsewhere."""
+    sources = Path(__file__).parents[1]
+    clone = sources.parents[1]
+    if sources.parent.name != "src" or not (clone / ".git").exists():
+        return None
+    found = commit(clone)
+    return f"{found}, changed" if found and answer(clone, "status", "--porcelain", "--", str(sources)) else found
+
+
+def answer(folder: Path, *words: str) -> str | None:
+    """What git says here."""
     try:
-        asked = subprocess.run(
-            ["git", "rev-parse", "HEAD"], cwd=folder, capture_output=True, text=True, timeout=5, check=False
-        )
+        asked = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, timeout=5, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
     return asked.stdout.strip() if asked.returncode == 0 else None
