@@ -51,6 +51,7 @@ def test_absent_clients_hold_their_centre_back() -> None:
     after, _ = fc.FedSEM(absent="stale").stepped(before, updates, slice(None))
     assert after.rows.tolist() == [[2], [10.375]]
     assert still(before, after, updates, {"a": 1, "b": 1, "c": 3, "d": 4}).tolist() == [[2], [10.1875]]
+    assert still(before, after, updates, {"a": 1, "b": 1, "c": 3}).tolist() == [[2], [10.375]]  # d has left
 
 
 def test_stale_counts_in_a_run(two_groups: Federation, tmp_path: Path) -> None:

@@ -71,6 +71,25 @@ def test_absent_clients_hold_their_group_back(classes: Federation) -> None:
     np.testing.assert_allclose(moved["stale"], expected, rtol=0, atol=1e-6)
 
 
+def test_who_has_left_holds_nobody_back(classes: Federation, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fleet is asked for the examples of who is there, as one of real sites must be."""
+    method = fc.PCA(components=32, absent="stale")
+    with fleet_of(classes) as (fleet, _, first):
+        state = method.start(fleet, first, now(0))
+        there = tuple(client for client in fleet.clients() if client != "client-07")
+        monkeypatch.setattr(fleet, "clients", lambda: there)
+        asked: list[tuple[str, ...]] = []
+        examples = fleet.examples
+
+        def watched(clients: tuple[str, ...]) -> dict[str, int]:
+            asked.append(clients)
+            return dict(examples(clients))
+
+        monkeypatch.setattr(fleet, "examples", watched)
+        method.round(state, fleet, now(1, 0.5))
+    assert asked == [there]
+
+
 def test_what_crosses_the_wire(classes: Federation) -> None:
     """64 numbers an example: a triangle of 64 * 65 / 2 up; a middle and 10 components down; 5 points of 10 up."""
     ledger = Ledger()

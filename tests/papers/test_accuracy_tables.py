@@ -112,7 +112,8 @@ def test_a_part_has_its_own_lines_only(tmp_path: Path) -> None:
     aris = {each.row: (each.printed, each.ours) for each in outcome.lines if each.column == "MNIST ARI"}
     assert aris == dict.fromkeys(set(found.labels("s1-mnist")) - {"FedAvg", "Local"}, (None, 1.0))
     assert holds(outcome, "FLT (Enc1)", "FedAvg", "%") == {False}  # equal is not far ahead
-    assert holds(outcome, "Local") == {True}  # nor is it behind
+    assert holds(outcome, "ahead of Local") == {False}
+    assert holds(outcome, "as good as FedSEM") == {True}
 
 
 def test_who_has_learned_nothing_does_not_count(tmp_path: Path) -> None:

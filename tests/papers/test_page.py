@@ -114,15 +114,16 @@ def test_a_rule_of_many_items_is_written_once() -> None:
 
 
 def test_links_lead_to_headings() -> None:
+    """A heading's link is its text in small letters, its punctuation left out but for - and _, with - for spaces."""
     text = page(stored(DOCS / "results"))
     headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
-    there = [
-        "".join(one for one in each.lower() if one.isalnum() or one in " -").replace(" ", "-") for each in headings
-    ]
+    there = [re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings]
     links = re.findall(r"\]\(#([^)]*)\)", text)
     assert len(links) > 2 * len(ITEMS)
     assert set(links) <= set(there)
     assert len(there) == len(set(there))
+    net = {**RESULT, "item": "flt-figure4:leaf_cnn", "as_published": True}
+    assert anchor(net) == "flt-figure4leaf_cnn-paper-as-published"
 
 
 def test_what_was_tried_is_told_where_it_does_not_come_out() -> None:
@@ -219,3 +220,58 @@ def test_stored_pictures_are_there_and_small() -> None:
     named = {str(name) for result in results for name in result["pictures"]}  # type: ignore[attr-defined]  # a list
     assert named == {path.name for path in (DOCS / "results").iterdir() if path.suffix != ".json"}
     assert all((DOCS / "results" / name).stat().st_size < 100_000 for name in named)
+
+
+SAID = [
+    ("flt-table1-mnist-paper", "far ahead of FedAvg", {True}),
+    ("flt-table2-small", "MNIST FLT (Enc1) is far ahead of FedAvg", {True}),
+    ("flt-table2-small", "MNIST FLT (Enc1) is ahead of FedSEM", {False}),
+    ("flt-table2-mnist-paper", "ahead of FedSEM", {False}),
+    ("flt-table2-mnist-paper", "ahead of Local", {False}),
+    ("flt-table4-mlp-paper", "MLP FLT is", {False}),
+    ("flt-table4-mlp-paper", "FLT by class moments", {True}),
+    ("flt-table4-small", "FLT by class moments", {True}),
+    ("flt-table1-small", "CIFAR-10 FLT (Enc", {False}),
+    ("flt-table1-mnist-small-as-published", "well ahead of PCA+kM+HC", {True}),
+    ("cfl-theory-paper", "", {True}),
+    ("cfl-figure3-paper", "", {True}),
+    ("cfl-newcomers-paper", "", {True}),
+    ("cfl-figure9-small", "exactly the four planted groups", {True}),
+    ("cfl-figure9-small", "section V-B", {False}),
+    ("cfl-figure9-small", "CIFAR-10: CFL's accuracy", {False}),
+    ("cfl-figure8-small", "does not split 20 congruent clients", {True}),
+    ("cfl-figure8-small", "stagnates", {False}),
+    ("cfl-figure7-small", "CIFAR-10", {False}),
+    ("cfl-figure10-small", "topics", {False}),
+    ("cfl-figure10-small", "perplexity", {True}),
+    ("abc-figure5-small", "network's scores", {False}),
+    ("abc-figure5-small", "groups of drifts", {True}),
+    ("abc-figure6-small", "less wiggly", {True}),
+]
+"""What the page says in its own words, and the stored claims that it rests on."""
+
+
+@pytest.mark.parametrize(("name", "words", "holds"), SAID, ids=lambda value: str(value)[:40])
+def test_what_it_comes_to_is_what_was_stored(name: str, words: str, holds: set[bool]) -> None:
+    result = json.loads((DOCS / "results" / f"{name}.json").read_bytes())
+    assert {claim["holds"] for claim in result["claims"] if words in claim["claim"]} == holds
+
+
+def test_aris_are_what_the_page_says() -> None:
+    """Class moments find all planted groups; PCA+kM+HC those of MNIST; FLT's encoders none on CIFAR-10."""
+
+    def aris(name: str, column: str) -> dict[str, float]:
+        lines = json.loads((DOCS / "results" / f"{name}.json").read_bytes())["lines"]
+        return {line["row"]: line["ours"] for line in lines if line["column"] == f"{column} ARI"}
+
+    for name, column in (("flt-table1", "MNIST"), ("flt-table2", "MNIST"), ("flt-table1", "CIFAR-10")):
+        assert aris(f"{name}-small", column)["FLT, class moments"] == 1
+    for name in ("flt-table1-mnist-paper", "flt-table2-mnist-paper"):
+        assert aris(name, "MNIST")["FLT, class moments"] == aris(name, "MNIST")["PCA+kM+HC"] == 1
+        assert aris(name, "MNIST")["FedSEM"] > 0.9
+    assert aris("flt-table1-mnist-paper", "MNIST")["FLT (Enc1)"] > 0.8
+    assert max(aris("flt-table1-small", "CIFAR-10")[f"FLT (Enc{number})"] for number in (1, 2)) < 0.05
+    large = aris("flt-table4-mlp-paper", "MLP")
+    assert large["FLT, class moments"] == 1
+    assert max(large["FLT"], large["PCA+kM+HC"]) == 0
+    assert large["FedSEM"] < 0.5

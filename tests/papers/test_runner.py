@@ -1,5 +1,6 @@
 """Runs are made once, shared and resumed; results say what was seen. On scikit-learn's digits, in seconds."""
 
+import base64
 import json
 import shutil
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fedclade.nets import shelf
-from fedclade.nouns import InputError, Stopped
+from fedclade.nouns import Damaged, InputError, Stopped
 from fedclade.papers import encoders
 from fedclade.papers.accuracy import accuracy_lines, at_least
 from fedclade.papers.found import Found, first_at_least
@@ -45,6 +46,7 @@ def shortly(found: Found) -> Outcome:
 
 TABLE = Item(name="a-table1", paper="A", title="", differs="", rule="", settings=lambda _: (SETTING,), read=read)
 FIGURE = replace(TABLE, name="a-figure1", read=shortly)
+NOTHING = Outcome()
 
 
 ENCODER = Pretrained("enc", ("digits",), 1, 40)
@@ -367,3 +369,51 @@ def test_tables_have_all_that_was_made_so_far(made: tuple[Terms, Seen]) -> None:
     text = (terms.folder / "small" / "results.md").read_text()
     assert "a-table1" in text
     assert "a-figure1" in text
+
+
+def test_a_damaged_run_keeps_no_other_item_from_being_made(tmp_path: Path) -> None:
+    terms = Terms(tmp_path, "small")
+    other = replace(
+        FIGURE, name="b-figure1", settings=lambda _: (replace(SETTING, name="others"),), read=lambda _: NOTHING
+    )
+    reproduce([TABLE, other], terms, jobs=1)
+    run = tmp_path / "small" / "runs" / "digits" / "local-seed1"
+    (run / "result.json").write_text("{")
+    for name in ("a-table1", "b-figure1"):
+        (tmp_path / "small" / "results" / f"{name}.json").unlink()
+    with pytest.raises(NotAllMade) as told:
+        reproduce([TABLE, other], terms, jobs=1)
+    assert [result["item"] for result in told.value.results] == ["b-figure1"]
+    with pytest.raises(Damaged, match=r"local-seed1.*; do: remove that run's folder"):
+        reproduce([TABLE], terms, jobs=1)
+    shutil.rmtree(run)
+    assert reproduce([TABLE], terms, jobs=1)[0]["item"] == "a-table1"
+
+
+def test_a_run_that_knows_no_younger_setting_is_the_same_experiment(tmp_path: Path) -> None:
+    """One that was made before FedAvg could be asked for `absent`; one that asks for something else is another."""
+    terms, again = Terms(tmp_path, "small"), Seen()
+    reproduce([TABLE], terms, jobs=1)
+    asked = tmp_path / "small" / "runs" / "digits" / "fedavg-seed0" / "experiment.toml"
+    whole = asked.read_text()
+    assert 'absent = "participants"\n' in whole
+    result = tmp_path / "small" / "results" / "a-table1.json"
+    for text, rounds in (
+        (whole.replace('absent = "participants"\n', ""), 0),
+        (whole.replace("lr = 0.1", "lr = 0.2"), 4),
+    ):
+        asked.write_text(text)
+        result.unlink()
+        reproduce([TABLE], terms, jobs=1, watching=again.watching())
+        assert len(again.runs) == rounds
+
+
+def test_pictures_are_in_the_page(made: tuple[Terms, Seen]) -> None:
+    """Curves as a file beside the result and inside the page, which works offline; and a list of items."""
+    terms, _ = made
+    picture = (terms.folder / "small" / "results" / "a-table1.svg").read_bytes()
+    page = (terms.folder / "small" / "results.html").read_text()
+    assert picture.startswith(b"<?xml")
+    assert base64.b64encode(picture).decode() in page
+    assert '<a href="#a-table1">a-table1</a>' in page
+    assert '<section id="a-table1">' in page

@@ -77,7 +77,7 @@ class FedSEM:
             before = state
             state, moved = self.stepped(state, updates, self.seen(fleet))
             if self.absent != "participants":
-                state = replace(state, rows=still(before, state, updates, fleet.examples(tuple(before.home))))
+                state = replace(state, rows=still(before, state, updates, fleet.examples(fleet.clients())))
         late = [client for client in fleet.clients() if client not in state.home]
         if now.judged and self.all_join and late and len(state.early):
             joined = fleet.train(Assignment.of_one(state.initial, late), now)
@@ -146,6 +146,6 @@ def still(before: Centres, after: Centres, updates: Updates, examples: Mapping[C
     for client, home in before.home.items():
         if client in trained:
             heard[after.home[client]] += trained[client]
-        else:
+        elif client in examples:  # who has left weighs nothing
             silent[home] += examples[client]
     return damped(before.rows, after.rows, heard / np.maximum(heard + silent, 1))

@@ -82,7 +82,7 @@ class PCA:
         means = fleet.train_mean(Assignment(state.rows, there), now)
         rows = means.rows
         if self.absent != "participants":
-            models = Assignment(state.rows, state.home)
+            models = Assignment(state.rows, {one: state.home[one] for one in fleet.clients() if one in state.home})
             rows = mixed(models, means, fleet.examples(models.clients), self.absent)
         facts: dict[str, Fact] = {"asked": len(chosen), "heard": len(means.heard), "loss": means.loss}
         if state.figures:

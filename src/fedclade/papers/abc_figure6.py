@@ -52,7 +52,7 @@ def unrest(found: Found, setting: str, label: str, seed: int) -> float:
     """How far accuracy falls between two evaluations, in points, on the mean over a run: a rise is no unrest."""
     run = found.runs(setting, label)[seed]
     reached = [100 * as_number(event["accuracy"]) for event in run.events() if event["event"] == "evaluation"]
-    return float(-np.minimum(np.diff(reached), 0).mean()) if len(reached) > 1 else 0.0
+    return float(np.maximum(-np.diff(reached), 0.0).mean()) if len(reached) > 1 else 0.0
 
 
 ITEM = Item(

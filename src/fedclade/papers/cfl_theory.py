@@ -70,15 +70,17 @@ def bounds_hold(number: int) -> tuple[bool, bool | None, bool | None]:
     noise *= (gammas * np.linalg.norm(risks[labels], axis=1) / np.linalg.norm(noise, axis=1))[:, None]
     ids = [f"{place:02d}" for place in range(len(labels))]
     alike = cosines(ids, (risks[labels] + noise).astype(np.float32))
-    same = (labels[:, None] == labels) & ~np.eye(len(labels), dtype=bool)
-    inside = float(alike.values[same].min())
+
+    def inside(distribution: int) -> float:
+        mine = np.flatnonzero(labels == distribution)
+        return float(alike.values[np.ix_(mine, mine)][np.triu_indices(len(mine), 1)].min())
+
     parted = bipartition(alike)
     lowest = intra_bound(gammas)  # of any two clients; equation 19 is about those of one distribution
-    of_one = min(intra_bound(gammas[labels == each]) for each in range(distributions))
     highest = cross_bound(lowest, distributions)
     truth = Groups.from_labels(dict(zip(ids, labels.tolist(), strict=True)))
     return (
-        inside >= of_one - ROUNDING,
+        all(inside(each) >= intra_bound(gammas[labels == each]) - ROUNDING for each in range(distributions)),
         parted.cross <= highest + ROUNDING if highest < 1 else None,
         divides_no_group(parted.parts[0], truth) if lowest > highest else None,
     )

@@ -36,11 +36,11 @@ from fedclade.runs.run import Branching, unwatched
 
 FORMAT = 1  # of a result; one of another format is made anew
 HERE = Path(__file__).parent
-SHOWING = ("page.py", "writing.py", "pictures.py", "glossary.py", "tried.py")
+SHOWING = ("page.py", "writing.py", "glossary.py", "tried.py")
 INTERRUPTED = "interrupted"  # what a run says that was
 AGAIN = "the same command again: it goes on where it was stopped, but for encoders and networks, which begin anew"
 ANEW = "remove that run's folder: the same command makes it anew"
-TOLD = ("python", "platform", "processor", "cores", "memory_bytes")  # of the environment
+TOLD = ("python", "platform", "cores", "memory_bytes")  # of the environment
 
 Result = Mapping[str, object]
 
@@ -54,15 +54,15 @@ class Watching:
 
 
 class NotAllMade(InputError):
-    """Some items could not be made, mostly for want of data; the others are there."""
+    """Some items could not be made, for want of data or by a damaged run; the others are there."""
 
     def __init__(self, results: Sequence[Result], missing: Mapping[str, str]) -> None:
         count = f"{len(missing)} of {len(missing) + len(results)} items"
         super().__init__(
             f"{count} were not made",
             got=", ".join(missing),
-            need="the data of each, or what its line says",
-            do="fedclade data list, which says what to fetch; then the same command again",
+            need="what the line of each says",
+            do="fedclade data list, which says what to fetch, or mend the run; then the same command again",
         )
         self.results, self.missing = results, missing
 
@@ -70,7 +70,8 @@ class NotAllMade(InputError):
 def reproduce(items: Sequence[Item], terms: Terms, *, jobs: int = 0, watching: Watching | None = None) -> list[Result]:
     """Every item's result: made now, or as it was stored. The tables of all that are there are written after each.
 
-    An item whose data are not here does not keep the others from being made; the error comes at the end.
+    An item whose data are not here, or one of whose runs is damaged, does not keep the others from being made; the
+    error comes at the end.
     """
     looking = watching or Watching()
     folder = terms.folder / terms.name
@@ -109,7 +110,7 @@ def check_writable(folder: Path) -> None:
 
 @contextmanager
 def interruptible(item: Item) -> Iterator[None]:
-    """Inside, an interrupt says how to go on: what is finished is on disk, and is not made again."""
+    """Inside, an interrupt says how to go on, and a damaged run what to do: what is finished is not made again."""
     try:
         yield
     except KeyboardInterrupt:
@@ -166,9 +167,12 @@ def made(item: Item, terms: Terms, jobs: int, looking: Watching) -> Result:
         "recipe": {setting.name: told(setting_as_run(setting, terms)) for setting in settings},
         "recipe_sha256": recipe,
     }
-    write_file(path, json.dumps(finite(result), indent=1, allow_nan=False).encode())
-    for end, content in pictures(item.name, outcome.series).items():
+    drawn = pictures(item.name, outcome.series)
+    for end in writing.PICTURES:
+        path.with_suffix(f".{end}").unlink(missing_ok=True)
+    for end, content in drawn.items():
         write_file(path.with_suffix(f".{end}"), content)
+    write_file(path, json.dumps(finite(result), indent=1, allow_nan=False).encode())
     writing.write_all(stored_in(folder / "results"), folder)
     looking.tell(f"{item.name}: {writing.verdict_of(result)}")
     return json.loads(path.read_bytes())  # type: ignore[no-any-return]  # what was just written
@@ -184,10 +188,16 @@ def made_under(plans: Iterable[Path]) -> dict[str, object]:
             packages.setdefault(name, set()).add(version)
     return {
         **{name: each[-1][name] for name in TOLD if name in each[-1]},
+        "processors": several(each, "processor"),
         "packages": {name: ", ".join(sorted(versions)) for name, versions in packages.items()},
-        "fedclade_commits": sorted({str(one["fedclade_commit"]) for one in each if one.get("fedclade_commit")}),
+        "fedclade_commits": several(each, "fedclade_commit"),
         "read_at": environment()["fedclade_commit"],
     }
+
+
+def several(each: Iterable[Mapping[str, object]], name: str) -> list[str]:
+    """What runs say of this, where they say something."""
+    return sorted({str(one[name]) for one in each if one.get(name)})
 
 
 def processor_time() -> float:

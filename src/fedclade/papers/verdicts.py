@@ -18,7 +18,8 @@ ACCURACY_RULE = (
     f"{EQUAL:g} points. A variance is reproduced within a factor of two, and has a direction likewise. The item is not "
     "reproduced if one of its main claims fails, reproduced if all claims hold and all accuracies are reproduced, and "
     "has the same direction otherwise. Variances do not count for that, nor do methods that are no better than the "
-    "same answer to everything; their verdicts stand in brackets."
+    "same answer to everything; their verdicts stand in brackets. A method that puts everybody into one group is "
+    "FedAvg: it is not said to be ahead of other methods."
 )
 CLAIMS_RULE = (
     "The item prints curves or pictures, no numbers: it is judged by what the paper says of them. Reproduced if all "

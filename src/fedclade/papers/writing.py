@@ -15,13 +15,14 @@ from fedclade.runs.durable import write_file
 Result = Mapping[str, object]
 HOLDS = {True: "holds", False: "<b>does not hold</b>"}
 MAIN = {True: "main claim", False: "beside it"}
+PICTURES = {"svg": "svg+xml", "png": "png"}  # by the ends of their files
 HEADINGS = ("method or case", "measured", "printed", "ours", "difference", "verdict")
 STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;color:#1b1f24;max-width:1000px;margin:2rem auto;padding:0 1rem}"
     "table{border-collapse:collapse;font-variant-numeric:tabular-nums}"
     "th,td{padding:.3rem .8rem;text-align:right;border-bottom:1px solid #d7dce1}"
     "th:first-child,td:first-child,th:nth-child(2),td:nth-child(2){text-align:left}"
-    "img{max-width:100%}"
+    "td:last-child{white-space:nowrap}img{max-width:100%}"
     ".small{color:#57606a;font-size:.875rem}"
 )
 
@@ -137,7 +138,7 @@ def stem_of(result: Result) -> str:
 
 def shown_in(folder: Path, result: Result) -> str:
     """The pictures that stand beside a result, as part of a page that works offline."""
-    files = {kind: folder / f"{stem_of(result)}.{end}" for end, kind in (("svg", "svg+xml"), ("png", "png"))}
+    files = {kind: folder / f"{stem_of(result)}.{end}" for end, kind in PICTURES.items()}
     return "".join(
         f'<p><img alt="{safe(result["title"])}" src="data:image/{kind};base64,'
         f'{base64.b64encode(path.read_bytes()).decode()}"></p>'
