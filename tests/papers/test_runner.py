@@ -18,6 +18,7 @@ from fedclade.papers.item import Attending, Claim, Item, Outcome, Pretrained, Se
 from fedclade.papers.plans import all_plans, finished, longest_first, plans_of
 from fedclade.papers.runner import HERE, NotAllMade, Watching, digest, reproduce, sources_in, stored_in
 from fedclade.papers.training import on_training_examples
+from fedclade.relate import embedding
 from fedclade.runs.loop import Progress, Watch
 from fedclade.runs.run import resume
 
@@ -417,3 +418,13 @@ def test_pictures_are_in_the_page(made: tuple[Terms, Seen]) -> None:
     assert base64.b64encode(picture).decode() in page
     assert '<a href="#a-table1">a-table1</a>' in page
     assert '<section id="a-table1">' in page
+
+
+def test_umap_is_asked_for_before_anything_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flt = {"name": "flt", "signature": "encoder", "encoder": "fashion-mnist", "embedding": "umap"}
+    setting = replace(SETTING, methods={"FedAvg": {"name": "fedavg"}, "FLT": flt}, others={})
+    monkeypatch.setattr(embedding, "find_spec", lambda _: None)
+    seen = Seen()
+    with pytest.raises(InputError, match="UMAP is not installed"):
+        reproduce([replace(TABLE, settings=lambda _: (setting,))], Terms(tmp_path), jobs=1, watching=seen.watching())
+    assert seen.runs == []

@@ -23,7 +23,7 @@ from fedclade.papers.plans import all_plans, finished, longest_first, tiny, told
 from fedclade.papers.registry import place_of
 from fedclade.papers.renewal import check_data, make_way
 from fedclade.papers.timing import minutes_left, written_minutes
-from fedclade.relate.embedding import warming
+from fedclade.relate.embedding import check_installed, warming
 from fedclade.runs.abreast import Work
 from fedclade.runs.compare import Held, finish
 from fedclade.runs.durable import write_file
@@ -141,6 +141,8 @@ def made(item: Item, terms: Terms, jobs: int, looking: Watching) -> Result:
         looking.tell(f"{item.name}: {writing.verdict_of(before)}, as it was")
         return before
     check_data(settings)
+    if with_umap(plans.values()):
+        check_installed()
     make_way(plans, terms, looking.tell)
     expected = written_minutes(minutes_left(item, settings, terms))
     looking.tell(f"{item.name}: {item.title}; about {expected} on two cores")
@@ -211,7 +213,7 @@ def play(plans: Mapping[Path, Experiment], weights: Mapping[Path, Work], jobs: i
     left = {path: plan for path, plan in longest_first(plans).items() if not finished(path)}
     missing = {path: work for path, work in weights.items() if not path.is_file()}
     missing = {path: work for path, work in missing.items() if any(needs(plan, [path]) for plan in left.values())}
-    if any(getattr(plan.method, "embedding", "none") == "umap" for plan in left.values()):
+    if with_umap(left.values()):
         warming().join()  # here, once, and not in every process
     held = Held(None)
     if missing:
@@ -221,6 +223,11 @@ def play(plans: Mapping[Path, Experiment], weights: Mapping[Path, Work], jobs: i
     for path, plan in plans.items():
         if not isinstance(plan.method, Branching):  # its checkpoint holds the models on the way to those at the end
             RunFolder.open(path).forget()
+
+
+def with_umap(plans: Iterable[Experiment]) -> bool:
+    """Whether one of these runs embeds points."""
+    return any(getattr(plan.method, "embedding", "none") == "umap" for plan in plans)
 
 
 def needs(plan: Experiment, files: Iterable[Path]) -> bool:
