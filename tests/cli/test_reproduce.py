@@ -102,8 +102,8 @@ def test_items_without_data_keep_no_table_from_being_printed(
     lines = err.splitlines()
     assert lines[0].startswith("cfl-newcomers: not made, the files are not here, source emnist47")
     assert lines[-1] == (
-        "error: 1 of 2 items were not made: got cfl-newcomers, need the data of each, or what its line says; "
-        "do: fedclade data list, which says what to fetch; then the same command again"
+        "error: 1 of 2 items were not made: got cfl-newcomers, need what the line of each says; "
+        "do: fedclade data list, which says what to fetch, or mend the run; then the same command again"
     )
     code, out, _ = call(f"reproduce cfl-newcomers cfl-theory --scale tiny --out {tmp_path} --json", capsys)
     assert code == 2

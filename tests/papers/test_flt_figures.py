@@ -1,6 +1,7 @@
 """FLT's figures, read from curves and groups made up by hand."""
 
 from dataclasses import replace
+from importlib.util import find_spec
 from itertools import combinations
 from pathlib import Path
 
@@ -34,6 +35,7 @@ from fedclade.relate.points import Relating, related
 from papers.doubles import all_hold, climbed, found_in, holds, homes, line, ran
 
 Curve = dict[int, float]
+WITH_UMAP = pytest.mark.skipif(find_spec("umap") is None, reason="umap-learn is not installed")
 NEVER = float("inf")
 
 
@@ -319,6 +321,7 @@ def test_a_cloud_is_as_wide_as_the_clients() -> None:
     np.testing.assert_allclose([each[:, 1] - each[:, 0] for each in moved], 2.0, atol=1e-5)
 
 
+@WITH_UMAP
 @pytest.mark.slow
 def test_clients_of_one_kind_are_not_taken_for_two() -> None:
     """UMAP pulls apart whatever it is given: five clouds in 16 dimensions, none of which is more apart than others."""
@@ -334,6 +337,7 @@ def test_clients_of_one_kind_are_not_taken_for_two() -> None:
     assert taken <= 2  # each one in ten by chance: three of five are one in a hundred
 
 
+@WITH_UMAP
 @pytest.mark.slow
 def test_points_and_what_is_made_of_them_are_those_of_flt() -> None:
     """The one-shot step in two pieces: what clients send, and what the server makes of it."""
