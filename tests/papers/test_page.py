@@ -233,6 +233,7 @@ SAID = [
     ("flt-table4-small", "FLT by class moments", {True}),
     ("flt-table1-small", "CIFAR-10 FLT (Enc", {False}),
     ("flt-table1-mnist-small-as-published", "well ahead of PCA+kM+HC", {True}),
+    ("flt-table1-mnist-paper-as-published", "well ahead of PCA+kM+HC", {True}),
     ("flt-table2-mnist-small-as-published", "", {True}),
     ("cfl-theory-paper", "", {True}),
     ("cfl-figure3-paper", "", {True}),

@@ -80,8 +80,8 @@ What it comes to:
   not the paper's, find all planted groups: what is said of "FLT, class moments" is not said of the paper's FLT.
 - Its rivals do better than printed. On MNIST PCA+kM+HC with one basis for all finds all groups, and FedSEM most; with
   2,400 clients in scenario 4 neither does. As published, with a basis of each client's own and stale models in all
-  means, MNIST is as printed, at small scale: PCA+kM+HC has no more than FedAvg, and FLT is ahead of FedSEM in scenario
-  2. Those printed numbers come from the code, not from the text.
+  means, MNIST is as printed: PCA+kM+HC has no more than FedAvg (scenario 1, at the printed size as well), and FLT is
+  ahead of FedSEM in scenario 2 (small scale). Those printed numbers come from the code, not from the text.
 - FLT on CIFAR-10, at small scale only: its encoders do not see the groups; class moments do. On writers, at small
   scale only, it hardly gains on FedAvg left to itself; disjoint groups gain one to two points with the MLP and cost
   with the CNN; IFCA, with twice the rounds, leads.
