@@ -1,5 +1,7 @@
 """What many tests share: small federations of real digits."""
 
+import signal
+
 import pytest
 from hypothesis import settings
 
@@ -8,6 +10,10 @@ from fedclade.data import Federation, build
 # The machine is shared: how long one example takes says nothing about the code.
 settings.register_profile("fedclade", deadline=None)
 settings.load_profile("fedclade")
+
+# A shell in the background has its children ignore interrupts: tests that send some would wait for ever.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -54,7 +54,7 @@ How to read it:
 - A **main claim** is one that the item stands or falls with; what stands *beside it* does not decide alone.
 - `small` has fewer clients, rounds or images, and takes under 45 minutes on two cores in all: its numbers are not those
   of the paper, its claims can be. `paper` has the printed settings.
-- `-` in a list of items: not run. At `paper` that is whatever takes more than 90 minutes on two cores.
+- `-` in a list of items: not run. At `paper` that is an item that takes more than 90 minutes on two cores as a whole.
 - A verdict in (brackets) does not count for that of the item.
 - Accuracies are percentages of test images, as a mean over clients; the variance is that over clients. ± is the
   standard deviation over seeds.
