@@ -244,6 +244,7 @@ SAID = [
     ("cfl-figure8-small", "does not split 20 congruent clients", {True}),
     ("cfl-figure8-small", "stagnates", {False}),
     ("cfl-figure7-small", "CIFAR-10", {False}),
+    ("cfl-figure7-mnist-paper", "", {True}),
     ("cfl-figure10-small", "topics", {False}),
     ("cfl-figure10-small", "perplexity", {True}),
     ("abc-figure5-small", "network's scores", {False}),
