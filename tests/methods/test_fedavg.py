@@ -15,6 +15,7 @@ from fedclade.data import Federation
 from fedclade.fleet.protocol import Means
 from fedclade.methods.mixing import mixed
 from fedclade.nouns import Assignment
+from methods.fleets import fleet_of, now
 
 SEED, ROUNDS, EPOCHS, BATCH, LR = 5, 3, 2, 10, 0.1
 
@@ -160,6 +161,25 @@ def test_stale_damps_a_round(two_groups: Federation, tmp_path: Path) -> None:
     sizes = {client: len(two_groups[client].train) for client in two_groups.clients}
     share = sum(sizes[client] for client in participants(two_groups, 1)) / sum(sizes.values())
     np.testing.assert_allclose(stale - start, share * (usual - start), rtol=0, atol=1e-6)
+
+
+def test_who_has_left_is_not_asked_for(two_groups: Federation, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fleet of real sites knows nothing of one that is gone."""
+    method = fc.FedAvg(absent="stale")
+    with fleet_of(two_groups) as (fleet, _, first):
+        state = method.start(fleet, first, now(0))
+        there = fleet.clients()[1:]
+        asked: list[tuple[str, ...]] = []
+        examples = fleet.examples
+
+        def watched(clients: tuple[str, ...]) -> dict[str, int]:
+            asked.append(tuple(clients))
+            return dict(examples(clients))
+
+        monkeypatch.setattr(fleet, "clients", lambda: there)
+        monkeypatch.setattr(fleet, "examples", watched)
+        method.round(state, fleet, now(1, 0.5))
+    assert asked == [there]
 
 
 def test_absent_is_checked() -> None:

@@ -35,8 +35,8 @@ class FedAvg:
         means = fleet.train_mean(Assignment.of_one(state.model, chosen), now)
         rows = means.rows
         if self.absent != "participants":  # everybody counts, and must be gone through
-            models = Assignment.of_one(state.model, state.clients)
-            rows = mixed(models, means, fleet.examples(state.clients), self.absent)
+            models = Assignment.of_one(state.model, fleet.clients())  # who has left weighs nothing
+            rows = mixed(models, means, fleet.examples(models.clients), self.absent)
         return replace(state, model=rows[0]), {"asked": len(chosen), "heard": len(means.heard), "loss": means.loss}
 
     def assignment(self, state: OneModel) -> Assignment:
