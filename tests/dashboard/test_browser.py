@@ -335,6 +335,13 @@ def test_names_run_nowhere(watched: Watched, tmp_path: Path) -> None:
     watched.content()
 
 
+# A browser without windows shows every page: what it would tell a hidden one is told by hand.
+SHOW = """hidden => {
+    Object.defineProperty(document, 'hidden', {value: hidden, configurable: true});
+    document.dispatchEvent(new Event('visibilitychange'));
+}"""
+
+
 def test_a_page_that_nobody_sees_gives_its_connection_back(browser: "Browser", tmp_path: Path) -> None:
     """And is up to date when it is seen again, with what was ticked and typed."""
     small = finished(tmp_path / "small", ("a",), rounds=1)
@@ -346,21 +353,33 @@ def test_a_page_that_nobody_sees_gives_its_connection_back(browser: "Browser", t
         first.wait_for_selector("#rows tr")
         first.check("#rows input")
         first.fill("#filter", "run")
-        # A browser without windows shows every page: what it would tell a hidden one is told by hand.
-        show = """hidden => {
-            Object.defineProperty(document, 'hidden', {value: hidden, configurable: true});
-            document.dispatchEvent(new Event('visibilitychange'));
-        }"""
         with first.expect_event("requestfailed", lambda request: "/events?page=1&" in request.url):
-            first.evaluate(show, arg=True)
+            first.evaluate(SHOW, arg=True)
         shutil.copytree(small, tmp_path / "runs" / "run-while-hidden")
         with first.expect_request(lambda request: "/events?page=1&" in request.url):
-            first.evaluate(show, arg=False)
+            first.evaluate(SHOW, arg=False)
         first.wait_for_selector("#rows tr >> nth=1")
         assert first.is_checked(f"#tick-{key_of(b'run')}")
         assert first.input_value("#filter") == "run"
         shutil.copytree(small, tmp_path / "runs" / "run-afterwards")
         first.wait_for_selector("#rows tr >> nth=2")
+    context.close()
+
+
+def test_a_page_opened_in_the_background_gives_its_connection_back(browser: "Browser", tmp_path: Path) -> None:
+    """It is hidden before its connection stands, and follows the runs from when it is first seen."""
+    small = finished(tmp_path / "small", ("a",), rounds=1)
+    context = browser.new_context()
+    context.set_default_timeout(WAIT)
+    with closing(Written(tmp_path / "runs" / "run").folder), serving(tmp_path / "runs") as served:
+        page = context.new_page()
+        page.add_init_script(f"({SHOW})(true)")
+        with page.expect_event("requestfailed", lambda request: "/events?page=1&" in request.url):
+            page.goto(served.address)
+        with page.expect_request(lambda request: "/events?page=1&" in request.url):
+            page.evaluate(SHOW, arg=False)
+        shutil.copytree(small, tmp_path / "runs" / "run-afterwards")
+        page.wait_for_selector("#rows tr >> nth=1")
     context.close()
 
 

@@ -93,6 +93,7 @@ let source = null;
 document.addEventListener("htmx:sseOpen", event => {
   source = event.detail.source;
   document.getElementById("lost").hidden = true;
+  rest();
 });
 document.addEventListener("htmx:sseError", () => { if (!document.hidden) document.getElementById("lost").hidden = false; });
 document.addEventListener("htmx:sseClose", () => { source = null; });
@@ -119,11 +120,16 @@ function again() {
 }
 
 // A browser opens six connections to one machine at most: a page that nobody sees gives its own back.
-document.addEventListener("visibilitychange", () => {
+// It may be hidden before it is connected: when it was opened in the background, say.
+function rest() {
   if (document.hidden && source) {
     source.close();
     source.closedByUs = true;
-  } else if (!document.hidden && source && source.closedByUs) {
+  }
+}
+document.addEventListener("visibilitychange", () => {
+  rest();
+  if (!document.hidden && source && source.closedByUs) {
     source = null;
     again();
   }
