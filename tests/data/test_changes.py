@@ -180,6 +180,20 @@ def test_with_fewer_examples_clients_keep_some_of_their_own(steady: Federation) 
     assert drawn != [steady[client].train.index[:7].tolist() for client in steady.clients]
 
 
+def test_a_share_keeps_sizes_as_different_as_they_are() -> None:
+    """A quarter of the largest and of the smallest, at least one; tests stay."""
+    whole = build(source="digits", world="quantity", clients=20)
+    fewer = build(source="digits", world="quantity", clients=20, fewer={"share": 0.25, "examples": 3})
+    sizes = [len(whole[client].train.index) for client in whole.clients]
+    assert max(sizes) >= 10 * min(sizes)
+    assert [len(fewer[client].train.index) for client in fewer.clients] == [max(round(size / 4), 1) for size in sizes]
+    for client in whole.clients:
+        assert set(fewer[client].train.index.tolist()) < set(whole[client].train.index.tolist())
+        assert np.array_equal(fewer[client].test.index, whole[client].test.index)
+    least = build(source="digits", world="quantity", clients=20, fewer={"share": 1e-6})
+    assert {len(least[client].train.index) for client in least.clients} == {1}
+
+
 def test_fewer_examples_go_with_changes() -> None:
     """Who exchanges data exchanges what was kept."""
     federation = build(

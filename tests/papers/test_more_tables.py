@@ -182,6 +182,7 @@ def test_training_accuracy(item: Item, name: str, words: str, train: Table, test
         accuracy_line = line(outcome, label, f"{words}train accuracy")
         variance_line = line(outcome, label, f"{words}train variance")
         assert accuracy_line.ours == pytest.approx(sum(right) / 5)
+        assert not accuracy_line.aside  # all have learned something, by their test accuracy
         assert variance_line.ours == pytest.approx(np.var(right), rel=1e-5)
         if label in column:
             assert (accuracy_line.printed, variance_line.printed) == column[label]

@@ -22,6 +22,7 @@ from fedclade.papers import (
 )
 from fedclade.papers.attention import file_of as network_file
 from fedclade.papers.encoders import file_of as encoder_file
+from fedclade.papers.flt import OURS, structured
 from fedclade.papers.flt_table6 import formulas
 from fedclade.papers.item import Attending, Pretrained, Setting, Terms
 from fedclade.papers.plans import all_plans, plans_of, tiny
@@ -29,6 +30,7 @@ from fedclade.papers.readings import published_ones
 from fedclade.papers.registry import ITEMS, chosen
 from fedclade.papers.timing import minutes_left, minutes_of, training_of, written_minutes
 
+STALE = ("fedavg", "fedsem", "pca-km-hc", "flt")  # the authors' code keeps models of absent clients in their means
 TERMS = [
     Terms(Path("out").absolute(), scale, published)
     for scale in ("tiny", "small", "paper")
@@ -210,6 +212,19 @@ def test_paper_scale_has_the_printed_settings() -> None:
     assert published["s4-mlp"].data["padded"] is True
     assert published["s4-mlp"].local["epochs"] == 1
     assert published["s4-mlp"].others["FedSEM"]["local"]["epochs"] == 5
+    tables = [setting for name, setting in published.items() if re.match(r"s[1-4]-", name)]
+    assert all(OURS not in setting.methods for setting in tables)
+    averages = [method for setting in tables for method in setting.methods.values() if method["name"] in STALE]
+    assert {method["absent"] for method in averages} == {"stale"}
+    assert by_name["swap-cifar10-2400"].data["test_on"] == "group"
+
+
+def test_small_clients_of_scenario_4_differ_in_size() -> None:
+    """A share of what they have at the printed size, not the same number for all."""
+    for net in ("mlp", "leaf_cnn"):
+        fewer = structured(Terms(Path("out"), "small"), net).data["fewer"]
+        assert isinstance(fewer, dict)
+        assert fewer.keys() == {"share"}
 
 
 def test_abc_table_1() -> None:

@@ -246,6 +246,8 @@ def test_a_finished_run_is_whole_or_damaged(stopped: Path) -> None:
     shutil.rmtree(stopped / "models")
     with pytest.raises(Damaged, match="models"):
         finished.verify()
+    with pytest.raises(Damaged, match="the final models are gone"):
+        finished.models()
     (stopped / "result.json").write_text("[")
     with pytest.raises(Damaged, match=r"result\.json cannot be read"):
         finished.result()

@@ -9,6 +9,7 @@ from fedclade.papers.item import Claim, Item, Line, Outcome
 
 Gains = dict[tuple[str, str], list[float]]
 NEVER = float("inf")  # "Not Converged"
+LEAST = 0.1  # share of the rounds that must be saved: less may be chance
 # For each mix: (FedAvg, ABC) with N=10 K=2, N=50 K=2, N=50 K=10.
 PRINTED: dict[str, dict[str, tuple[tuple[float, float], ...]]] = {
     "EMNIST": {
@@ -60,7 +61,7 @@ def read(found: Found) -> Outcome:
                 )
             )
         limit = 2.0 * float(str(setting.run["rounds"]))  # one that never came counts as twice what it was given
-        for label in ("ABC", OURS):
+        for label in (each for each in ("ABC", OURS, STAR) if each in ours):
             for rival in ("FedAvg", "FedAvg, least used"):
                 gain = 1 - min(ours[label], limit) / min(ours[rival], limit)
                 gains.setdefault((label, rival), []).append(gain)
@@ -68,6 +69,7 @@ def read(found: Found) -> Outcome:
         tuple(lines),
         (
             faster(gains, "ABC", "FedAvg", "ABC needs fewer rounds than FedAvg"),
+            faster(gains, STAR, "FedAvg", "FMNIST*: so does ABC with the network of EMNIST", main=False),
             faster(gains, OURS, "FedAvg", "so does ABC by groups of drifts", main=False),
             faster(
                 gains, "ABC", "FedAvg, least used", "ABC needs fewer rounds than the least used clients", main=False
@@ -82,12 +84,16 @@ def read(found: Found) -> Outcome:
 
 
 def faster(gains: Gains, label: str, rival: str, text: str, *, main: bool = True) -> Claim:
-    """That one method needs fewer rounds than another, in the median over sessions."""
+    """That one method needs fewer rounds than another, by a tenth in the median over sessions."""
     saved = gains[label, rival]
     median = float(np.median(saved))
     wins = f"{sum(gain > 0 for gain in saved)} of {len(saved)} sessions"
+    mean = f"{100 * np.mean(saved):.0f} % on average"
     return Claim(
-        f"{text}, in the median", median > 0, f"{100 * median:.0f} % fewer than {rival}; fewer in {wins}", main
+        f"{text}, by a tenth in the median",
+        round(median, 9) >= LEAST,
+        f"{100 * median:.0f} % fewer than {rival} in the median, {mean}; fewer in {wins}",
+        main,
     )
 
 
@@ -110,7 +116,7 @@ ITEM = Item(
     rule=(
         "A number of rounds is reproduced within a fifth of the printed one, and has the same direction if it stands "
         "to the other method's as the printed ones do. The item is not reproduced if ABC does not need fewer rounds "
-        "than FedAvg in the median over all sessions."
+        "than FedAvg, by a tenth in the median over all sessions."
     ),
     settings=lambda terms: tuple(sessions(terms).values()),
     parts=("N10",),  # the only one that both scales have

@@ -15,7 +15,7 @@ MANY = "norms-congruent-20"
 def settings(terms: Terms) -> tuple[Setting, ...]:
     """Two clients in each world, watched and never split, and split as section V-B says; and 20 congruent ones."""
     rounds = 1000 if terms.whole else 200
-    some: Table = {} if terms.whole else {"fewer": {"examples": 1000}}
+    some: Table = {"test_on": "group"} if terms.whole else {"fewer": {"examples": 1000}}
     two = tuple(
         Setting(
             name=f"norms-{name}",

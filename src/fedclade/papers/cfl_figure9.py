@@ -120,7 +120,7 @@ ITEM = Item(
     differs=(
         "The net's widths and the step size are ours, and splits come by CFL's automatic rule when they are due, not "
         "in rounds 50, 100 and 150. Small scale: 12 clients with 500 images, 12,000 parameters, 45 rounds. MNIST is "
-        "ours."
+        "ours, nothing of it is printed, and it is the same at both scales."
     ),
     rule=CLAIMS_RULE + " An accuracy is reproduced within 5 points of what the text says.",
     settings=settings,

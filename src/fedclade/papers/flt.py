@@ -7,6 +7,7 @@ fifth of the clients in a round, E = 5 and T = 100 unless said otherwise (sectio
 from collections.abc import Mapping
 
 from fedclade.papers.encoders import file_of, first_here
+from fedclade.papers.found import Found
 from fedclade.papers.item import Pretrained, Setting, Table, Terms
 
 PAPER = "FLT"
@@ -66,6 +67,16 @@ def rivals(terms: Terms, groups: int, *, alone: bool) -> dict[str, Table]:
     return methods
 
 
+def ours(terms: Terms, **settings: object) -> dict[str, Table]:
+    """FLT by class moments, which is fedclade's: nobody has published it."""
+    return {} if terms.published else {OURS: {"name": "flt", **settings}}
+
+
+def ours_in(found: Found, setting: str) -> tuple[str, ...]:
+    """Its label, if it was run."""
+    return (OURS,) if OURS in found.labels(setting) else ()
+
+
 def momentum(terms: Terms) -> Table:
     """The paper has plain SGD, its code 0.5."""
     return {"momentum": 0.5} if terms.published else {}
@@ -105,7 +116,7 @@ def scenario(terms: Terms, number: int, source: str) -> Setting:
         net={"name": "mlp" if digits else "lenet"},
         local={**LOCAL, **({} if terms.whole or digits else FEW_ROUNDS), "epochs": epochs, **momentum(terms)},
         run={"rounds": rounds, "evaluate_every": 10 if terms.whole else rounds // 2},
-        methods={**rivals(terms, 5, alone=True), **flt, OURS: {"name": "flt"}},
+        methods={**rivals(terms, 5, alone=True), **flt, **ours(terms)},
         seeds=seeds,
         minutes=minutes,
         encoders=needed,
@@ -155,7 +166,7 @@ def writers(terms: Terms, net: str) -> Setting:
             "evaluate_every": every,
             "participation": 1.0 if terms.published and terms.whole else 0.2,
         },
-        methods={**methods, **flt, OURS: {"name": "flt", "case": "graph"}},
+        methods={**methods, **flt, **ours(terms, case="graph")},
         others={"IFCA": slow},
         seeds=1 if terms.whole or not mlp else 3,
         minutes=((150.0, 2.0) if mlp else (1500.0, 3.0))[0 if terms.whole else 1],
@@ -168,7 +179,7 @@ def structured(terms: Terms, net: str) -> Setting:
     sizes: dict[str, object] = {"clients": 2400 if mlp else 600}
     epochs, rounds = 5, 100
     if not terms.whole:
-        sizes = {"clients": 240 if mlp else 40, "fewer": {"examples": 100 if mlp else 60}}
+        sizes = {"clients": 240 if mlp else 40, "fewer": {"share": 0.25 if mlp else 0.025}}
         epochs, rounds = (5, 30) if mlp else (2, 12)
     others: dict[str, dict[str, Table]] = {}
     flt = {"FLT": encoded(terms, "fashion-mnist", tuned=True, points=5, blocks=True)}  # a graph of 2,400 is 2 GB
@@ -184,11 +195,7 @@ def structured(terms: Terms, net: str) -> Setting:
         net={"name": net},
         local={**LOCAL, **({} if terms.whole or mlp else FEW_ROUNDS), "epochs": epochs, **momentum(terms)},
         run={"rounds": rounds, "evaluate_every": (5 if terms.whole else 3) if mlp else (10 if terms.whole else 6)},
-        methods={
-            **rivals(terms, 10, alone=False),
-            **flt,
-            OURS: {"name": "flt"},
-        },
+        methods={**rivals(terms, 10, alone=False), **flt, **ours(terms)},
         others=others,
         seeds=1 if terms.whole or not mlp else 3,
         minutes=((30.0, 3.7) if mlp else (900.0, 4.5))[0 if terms.whole else 1],

@@ -4,7 +4,7 @@ from fedclade.data.recipe import read_recipe
 from fedclade.nouns import Groups
 from fedclade.papers.flt import PAPER, encoded
 from fedclade.papers.found import Found
-from fedclade.papers.item import Claim, Item, Outcome
+from fedclade.papers.item import Claim, Item, Outcome, Table
 from fedclade.papers.matrices import discovered, links_in, picture, together
 from fedclade.papers.verdicts import CLAIMS_RULE
 from fedclade.runs.metrics import rand_index
@@ -15,7 +15,7 @@ CLIENTS, GROUPS = 25, 5
 def read(found: Found) -> Outcome:
     """The one-shot step alone; nothing is trained."""
     examples = {"tiny": 60, "small": 300, "paper": 2400}[found.terms.scale]
-    few = {"fewer": {"examples": examples}}
+    few: Table = {"fewer": {"examples": examples}, **({"test_on": "group"} if found.terms.whole else {})}
     world = {"source": "mnist", "world": "classes", "clients": CLIENTS, "groups": GROUPS, **few}
     federation = read_recipe(world).federation(0)
     assert federation.truth is not None

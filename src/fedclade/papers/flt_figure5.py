@@ -1,7 +1,7 @@
 """FLT, figure 5: convergence in scenario 4."""
 
 from fedclade.papers.curves import NEARLY, curves_of, fastest, rounds_to
-from fedclade.papers.flt import OURS, PAPER, structured
+from fedclade.papers.flt import PAPER, ours_in, structured
 from fedclade.papers.flt_table4 import DIFFERS, NAMES
 from fedclade.papers.found import Found
 from fedclade.papers.item import Item, Line, Outcome
@@ -17,11 +17,11 @@ def read(found: Found) -> Outcome:
     said = [
         fastest(found, f"s4-{net}", label, f"{NAMES[net]}{label} is the fastest", main=label == "FLT")
         for net in here
-        for label in ("FLT", OURS)
+        for label in ("FLT", *ours_in(found, f"s4-{net}"))
     ]
     lines = []
     for net in here:
-        for label in ("FLT", OURS):
+        for label in ("FLT", *ours_in(found, f"s4-{net}")):
             curve = found.curve(f"s4-{net}", label)
             lines.append(
                 Line(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from fedclade.papers.accuracy import Printed, Told, at_least, table_of
-from fedclade.papers.flt import OURS, PAPER, scenario
+from fedclade.papers.flt import PAPER, ours_in, scenario
 from fedclade.papers.found import Found
 from fedclade.papers.item import Claim, Item, Outcome
 from fedclade.papers.verdicts import ACCURACY_RULE, EQUAL
@@ -37,9 +37,9 @@ DIFFERS = (
     "points are matched, and clients nearer than 1.2 are linked. As published it has the first two of these, and "
     "FedAvg, PCA+kM+HC, FedSEM and FLT by encoders keep the stale models of absent clients in their means. Encoders "
     "learn on 30,000 images for 10 epochs, Enc2 for CIFAR-10 on all of its own for 30; clients fine-tune Enc2 for 5. "
-    "'FLT, class moments' is fedclade's default and not in the paper. Small scale: 300 images for each client, 20 "
-    "rounds; CIFAR-10 25 clients, 2 epochs, step size 0.05; encoders learn on 10,000 images for 3 epochs (Enc2 for "
-    "CIFAR-10: on all for 10), and are fine-tuned for one."
+    "'FLT, class moments' is fedclade's default, not in the paper, and not run as published. Small scale: 300 images "
+    "for each client, 20 rounds; CIFAR-10 25 clients, 2 epochs, step size 0.05; encoders learn on 10,000 images for 3 "
+    "epochs (Enc2 for CIFAR-10: on all for 10), and are fine-tuned for one."
 )
 
 
@@ -62,12 +62,15 @@ def claims(
         ahead("FLT (Enc2)", "FedAvg", 5, f"{name}FLT (Enc2) is far ahead of FedAvg (5 points)"),
         ahead("FLT (Enc1)", "FedSEM", upon[0], f"{name}FLT (Enc1) is {upon[1]}"),
         ahead("FLT (Enc2)", "FedSEM", upon[0], f"{name}FLT (Enc2) is {upon[1]}"),
-        ahead(
-            OURS,
-            "FedAvg",
-            5,
-            f"{name}FLT by class moments, which is not the paper's, is far ahead of FedAvg",
-            main=False,
+        *(
+            ahead(
+                label,
+                "FedAvg",
+                5,
+                f"{name}FLT by class moments, which is not the paper's, is far ahead of FedAvg",
+                main=False,
+            )
+            for label in ours_in(found, setting)
         ),
         ahead("FLT (Enc1)", "Local", EQUAL, f"{name}FLT is ahead of Local ({EQUAL:g} points)", main=False),
         ahead("FLT (Enc1)", "PCA+kM+HC", 1, f"{name}FLT is well ahead of PCA+kM+HC (1 point)", main=False),

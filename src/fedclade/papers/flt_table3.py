@@ -1,10 +1,10 @@
 """FLT, table 3: scenario 3, writers, without planted groups."""
 
 from fedclade.papers.accuracy import Told, at_least, fairer, table_of
-from fedclade.papers.flt import OURS, PAPER, writers
+from fedclade.papers.flt import PAPER, ours_in, writers
 from fedclade.papers.found import Found
 from fedclade.papers.item import Claim, Item, Outcome
-from fedclade.papers.verdicts import ACCURACY_RULE
+from fedclade.papers.verdicts import ACCURACY_RULE, EQUAL
 
 PRINTED = {
     "mlp": {
@@ -32,32 +32,43 @@ PRINTED = {
 }
 NAMES = {"mlp": "MLP ", "leaf_cnn": "CNN "}
 DIFFERS = (
-    "Where LEAF's FEMNIST (62 classes) is not here the clients are writers of MNIST (10 classes), so accuracies are "
-    "higher and only directions can be compared. IFCA starts once from FedAvg, as there; CFL with the CNN is not run: "
-    "its state would be gigabytes a round, since not everybody takes part. Small "
-    "scale: 60 writers, 30 rounds; CNN 20 writers, one epoch, 12 rounds, step size 0.05; one epoch of fine-tuning "
-    "instead of five; IFCA has twice the rounds, a third of them as FedAvg; FedSEM with the CNN has not heard enough "
-    "clients by then to begin with groups."
+    "Where LEAF's FEMNIST (62 classes) is not here the clients are writers of MNIST (10 classes): only directions are "
+    "compared then, and no accuracy is called reproduced. IFCA starts once from FedAvg, as there; CFL with the CNN is "
+    "not run: its state would be gigabytes a round, since not everybody takes part. Small scale: 60 writers, 30 "
+    "rounds; CNN 20 writers, one epoch, 12 rounds, step size 0.05; one epoch of fine-tuning instead of five; IFCA has "
+    "twice the rounds, a third of them as FedAvg; FedSEM with the CNN has not heard enough clients by then to begin "
+    "with groups."
 )
 
 
 def claims(found: Found, setting: str, name: str) -> tuple[Claim, ...]:
     """What section 4.5 says."""
     return (
-        at_least(found, setting, "FLT", "FedAvg", 0, f"{name}FLT is ahead of FedAvg"),
-        at_least(found, setting, "FLT", "PCA+kM+HC", 0, f"{name}FLT is ahead of PCA+kM+HC"),
-        at_least(found, setting, "FLT", "FedSEM", 0, f"{name}FLT is ahead of FedSEM"),
-        at_least(found, setting, "FLT", "IFCA", 0, f"{name}FLT is ahead of IFCA"),
+        at_least(found, setting, "FLT", "FedAvg", EQUAL, f"{name}FLT is ahead of FedAvg ({EQUAL:g} points)"),
+        at_least(found, setting, "FLT", "PCA+kM+HC", EQUAL, f"{name}FLT is ahead of PCA+kM+HC ({EQUAL:g} points)"),
+        at_least(found, setting, "FLT", "FedSEM", EQUAL, f"{name}FLT is ahead of FedSEM ({EQUAL:g} points)"),
+        at_least(found, setting, "FLT", "IFCA", EQUAL, f"{name}FLT is ahead of IFCA ({EQUAL:g} points)"),
         fairer(found, setting, "FLT", "FedAvg", f"{name}accuracy varies less over clients by FLT than by FedAvg"),
-        at_least(found, setting, "FLT", "FLT (C=5)", 0, f"{name}five disjoint groups cost accuracy", main=False),
         at_least(
             found,
             setting,
-            OURS,
-            "FedAvg",
-            -1,
-            f"{name}FLT by class moments is not behind FedAvg by a point",
+            "FLT",
+            "FLT (C=5)",
+            EQUAL,
+            f"{name}five disjoint groups cost accuracy ({EQUAL:g} points)",
             main=False,
+        ),
+        *(
+            at_least(
+                found,
+                setting,
+                label,
+                "FedAvg",
+                -1,
+                f"{name}FLT by class moments is not behind FedAvg by a point",
+                main=False,
+            )
+            for label in ours_in(found, setting)
         ),
     )
 

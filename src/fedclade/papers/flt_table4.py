@@ -3,7 +3,7 @@
 from functools import partial
 
 from fedclade.papers.accuracy import Told, ari_claim, at_least, table_of
-from fedclade.papers.flt import OURS, PAPER, TEN, structured
+from fedclade.papers.flt import PAPER, TEN, ours_in, structured
 from fedclade.papers.found import Found
 from fedclade.papers.item import Claim, Item, Outcome
 from fedclade.papers.verdicts import ACCURACY_RULE
@@ -29,11 +29,12 @@ DIFFERS = (
     "authors' code tests the last group on class 0 too, which it never trains on: no client of it can have more than "
     "66.7 %, which costs FLT about 3.3 points of the mean and adds about 90 of variance. Here everybody is tested on "
     "its own group's classes; with --as-published as there, but with the connected components of the graph as groups: "
-    "their code has the whole graph, a model for each client. FLT finds the number of groups itself, as "
-    "section 4.6 says; the paper does not say how, here it is by silhouettes. 'FLT (C=10)', which is told, was added "
-    "after a first result; 'FLT, class moments' is fedclade's default and not in the paper. Small scale: 240 clients "
-    "with 100 images at most, 30 rounds, one epoch of fine-tuning instead of five; CNN 40 clients with 60, 2 epochs, "
-    "12 rounds, step size 0.05, in which FedSEM has not heard enough clients to begin with groups."
+    "their code has the whole graph, a model for each client. FLT finds the number of groups itself, as section 4.6 "
+    "says; the paper does not say how, here it is by silhouettes. 'FLT (C=10)', which is told, was added after a "
+    "first result; 'FLT, class moments' is fedclade's default, not in the paper, and not run as published. Small "
+    "scale: 240 clients with a quarter of their images (100 on average, 26 to 745), 30 rounds, one epoch of "
+    "fine-tuning instead of five; CNN 40 clients with a fortieth (60, 15 to 184), 2 epochs, 12 rounds, step size "
+    "0.05, in which FedSEM has not heard enough clients to begin with groups."
 )
 
 
@@ -45,8 +46,14 @@ def claims(found: Found, setting: str, name: str) -> tuple[Claim, ...]:
         ahead("FLT", "FedSEM", 15, f"{name}FLT is 15 points ahead of FedSEM"),
         ari_claim(found, setting, "FLT", 0.95, f"{name}FLT finds the ten groups (ARI 0.95)"),
         *told_how_many(found, setting, name),
-        ahead(OURS, "FedAvg", 15, f"{name}FLT by class moments is 15 points ahead of FedAvg", main=False),
-        ari_claim(found, setting, OURS, 0.95, f"{name}FLT by class moments finds the ten groups", main=False),
+        *(
+            claim
+            for label in ours_in(found, setting)
+            for claim in (
+                ahead(label, "FedAvg", 15, f"{name}FLT by class moments is 15 points ahead of FedAvg", main=False),
+                ari_claim(found, setting, label, 0.95, f"{name}FLT by class moments finds the ten groups", main=False),
+            )
+        ),
     )
 
 

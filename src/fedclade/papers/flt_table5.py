@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fedclade.papers.flt import FEW_ROUNDS, LOCAL, PAPER, both_encoders, momentum
+from fedclade.papers.flt import FEW_ROUNDS, LOCAL, PAPER, both_encoders, momentum, rivals
 from fedclade.papers.flt_table2 import CONSTANT
 from fedclade.papers.found import Found, over
 from fedclade.papers.item import Claim, Item, Line, Outcome, Setting, Table, Terms
@@ -31,7 +31,7 @@ def name_of(clients: int, share: float, epochs: int) -> str:
 def settings(terms: Terms) -> tuple[Setting, ...]:
     """One for each number of clients, participation and epochs; both numbers of rounds are of one run."""
     flt, needed = both_encoders(terms, "cifar10", points=3)
-    methods: dict[str, Table] = {"FedSEM": {"name": "fedsem", "clusters": 5}, **flt}
+    methods: dict[str, Table] = {"FedSEM": rivals(terms, 5, alone=False)["FedSEM"], **flt}
     rounds = 100 if terms.whole else 8
     return tuple(
         Setting(

@@ -77,7 +77,7 @@ def read(found: Found) -> Outcome:
             ),
             Claim(
                 "IFCA costs about (C + 1) / 2 times as much as FedSEM",
-                abs(ours["IFCA"] / ours["FedSEM"] - (GROUPS + 1) / 2) <= 0.5,
+                abs(ours["IFCA"] / ours["FedSEM"] - (GROUPS + 1) / 2) <= 0.1 * (GROUPS + 1) / 2,
                 f"{ours['IFCA'] / ours['FedSEM']:.2f} times, with C = {GROUPS}",
             ),
         ),
@@ -98,8 +98,8 @@ ITEM = Item(
     ),
     rule=(
         "A cost is reproduced within 1 % of the formula, and has the same direction if it stands to FLT's as printed. "
-        "The item is not reproduced if FLT costs over 5 % more than FedSEM and what is sent once, or if IFCA's factor "
-        "is further than a half from (C + 1) / 2."
+        "The item is not reproduced if what FLT costs more than FedSEM is over 5 % more than what is sent once, or if "
+        "IFCA's factor is further than a tenth of it from (C + 1) / 2."
     ),
     settings=settings,
     read=read,

@@ -4,9 +4,8 @@ from dataclasses import replace
 
 from fedclade.papers.accuracy import table_of
 from fedclade.papers.flt import PAPER, scenario
-from fedclade.papers.flt_table1 import DIFFERS
+from fedclade.papers.flt_table2 import DIFFERS, TOLD
 from fedclade.papers.flt_table2 import PRINTED as TEST
-from fedclade.papers.flt_table2 import TOLD
 from fedclade.papers.found import Found
 from fedclade.papers.item import Item, Outcome
 from fedclade.papers.verdicts import ACCURACY_RULE

@@ -329,6 +329,8 @@ class RunFolder:
     def models(self) -> Assignment:
         """The final models and who has which."""
         folder = self.path / "models"
+        if not folder.is_dir() and self.finished:
+            raise Damaged("the final models are gone", where=str(self.path), need="models/ as it was written")
         if not folder.is_dir():
             raise InputError("the run has no final models yet", where=str(self.path), need="a finished run")
         files = verified(folder, unsealed(folder / "manifest.json")["files"])

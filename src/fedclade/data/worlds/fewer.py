@@ -1,6 +1,7 @@
 """A world with less to learn from: everybody keeps some of its training examples. Goes over any world.
 
-CFL's figures 6 and 7 draw clients with 10 to 2,400 examples from the same world so.
+CFL's figures 6 and 7 draw clients with 10 to 2,400 examples from the same world so. A share instead of a number keeps
+clients as different in size as they are.
 """
 
 from dataclasses import replace
@@ -15,10 +16,12 @@ from fedclade.nouns import ClientId, generator, settings
 
 @settings
 class Fewer:
-    """Clients keep so many training examples at the most; what they are tested on stays."""
+    """Clients keep so many training examples at the most, or a share of them; what they are tested on stays."""
 
     examples: Annotated[int, Field(ge=1, le=10**9)] = 100
     """Drawn at random from each client's own."""
+    share: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """If not 0, so large a share of each client's own, one at least, in the place of `examples`."""
 
     @property
     def last(self) -> int:
@@ -33,4 +36,5 @@ class Fewer:
     def kept(self, client: ClientId, held: ClientData, seed: int) -> ClientData:
         """What one client keeps."""
         order = generator(seed, "fewer", client).permutation(held.train.index)
-        return replace(held, train=replace(held.train, index=np.sort(order[: self.examples])))
+        count = max(round(self.share * len(order)), 1) if self.share else self.examples
+        return replace(held, train=replace(held.train, index=np.sort(order[:count])))
