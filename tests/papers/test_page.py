@@ -215,6 +215,17 @@ def test_matrices_are_stored_as_pictures(tmp_path: Path) -> None:
     assert {path.name: path.read_bytes() for path in (tmp_path / "docs").iterdir()} == files
 
 
+def test_stored_results_say_what_made_them() -> None:
+    """The processor, and the commits of fedclade with which they were run and read."""
+    for result in stored(DOCS / "results"):
+        environment = result["environment"]
+        assert isinstance(environment, dict)
+        assert environment["processors"], result["item"]
+        for commit in (*environment["fedclade_commits"], environment["read_at"]):
+            assert re.fullmatch("[0-9a-f]{40}", commit), result["item"]
+        assert environment["fedclade_commits"], result["item"]
+
+
 def test_stored_pictures_are_there_and_small() -> None:
     results = stored(DOCS / "results")
     named = {str(name) for result in results for name in result["pictures"]}  # type: ignore[attr-defined]  # a list
@@ -237,6 +248,8 @@ SAID = [
     ("flt-table2-mnist-small-as-published", "", {True}),
     ("flt-table2-mnist-paper-as-published", "far ahead of FedAvg", {True}),
     ("flt-table2-mnist-paper-as-published", "ahead of FedSEM", {False}),
+    ("flt-figure6-small", "FedSEM's groups are far", {True}),
+    ("flt-figure6-paper", "FedSEM's groups are far", {True}),
     ("cfl-theory-paper", "", {True}),
     ("cfl-figure3-paper", "", {True}),
     ("cfl-newcomers-paper", "", {True}),
@@ -246,12 +259,14 @@ SAID = [
     ("cfl-figure8-small", "does not split 20 congruent clients", {True}),
     ("cfl-figure8-small", "stagnates", {False}),
     ("cfl-figure7-small", "CIFAR-10", {False}),
+    ("cfl-figure6-mnist-paper", "the gap", {True}),
     ("cfl-figure7-mnist-paper", "", {True}),
     ("cfl-figure10-small", "topics", {False}),
     ("cfl-figure10-small", "perplexity", {True}),
     ("abc-figure5-small", "network's scores", {False}),
     ("abc-figure5-small", "groups of drifts", {True}),
     ("abc-figure6-small", "less wiggly", {True}),
+    ("abc-table1-small", "ABC needs fewer rounds than FedAvg", {False}),
 ]
 """What the page says in its own words, and the stored claims that it rests on."""
 
