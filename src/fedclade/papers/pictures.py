@@ -21,10 +21,11 @@ MOST_POINTS = 1500  # of a figure: about 40 bytes each
 PREFIX = re.compile(r"(MLP|CNN) (.+)|([^,:]+)[,:] (.+)")
 """What curves of one panel begin with: a net, or whatever stands before a comma."""
 ROUNDS = "round"
+AGREEMENT = "ARI"  # 0: as by chance, 1: the same groups; drawn as such, however little it changes
 AXES = {
     **dict.fromkeys(("flt-figure4", "flt-figure5", "flt-figure12", "cfl-figure9"), (ROUNDS, "accuracy in %")),
     "abc-figure6": (ROUNDS, "accuracy in %"),
-    "flt-figure7": (ROUNDS, "ARI"),
+    "flt-figure7": (ROUNDS, AGREEMENT),
     "cfl-figure3": ("noise gamma", "share parted right"),
     "cfl-figure6": ("data points of a client", "separation gap"),
     "cfl-figure7": (ROUNDS, "separation gap"),
@@ -98,6 +99,8 @@ def curves_figure(curves: Curves, axes_names: tuple[str, str]) -> "Figure":
         across, up = APART.get(title, axes_names)
         axes.set_xlabel(across)
         axes.set_ylabel(up)
+        if up == AGREEMENT:
+            axes.set_ylim(-0.03, 1.03)
     for axes in grid[len(shown) :]:
         axes.set_visible(False)
     handles = {label: line for axes in grid for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}
