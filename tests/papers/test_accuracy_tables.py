@@ -1,6 +1,7 @@
 """FLT's tables of accuracies, read from runs made up by hand: the paper's own numbers, others, and worse ones."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,31 @@ def test_an_flt_behind_fedavg_does_not_reproduce_it(item: Item, scenario: str, p
             if label.startswith("FLT") and column[label][0] > column["FedAvg"][0]:
                 assert of_line(line(outcome, label, f"{WORDS[name]}accuracy")) == "not reproduced"
     assert of_outcome(outcome) == "not reproduced"
+
+
+def test_writers_of_digits_are_another_task(tmp_path: Path) -> None:
+    """The same points less are reproduced of FEMNIST, and have a direction of MNIST's writers."""
+    for source, verdict in (("femnist", "reproduced"), ("mnist-writers", "same direction")):
+        item = flt_table3.ITEM
+        settings = [replace(each, data={**each.data, "source": source}) for each in item.settings(Terms(tmp_path))]
+        found = found_in(tmp_path / source, settings, seeds=1)
+        page = TABLES[2][2]
+        for name, column in page.items():
+            scores = {label: (both[0] - 1, both[1]) for label, both in column.items() if was_run(found, name, label)}
+            write(found, f"s3-{name}", {**dict.fromkeys(found.labels(f"s3-{name}"), scores["FLT"]), **scores})
+        judged = [each for each in item.read(found).lines if each.column.endswith("accuracy") and each.printed]
+        assert {of_line(each) for each in judged if each.ours} == {verdict}
+
+
+@pytest.mark.parametrize(("item", "name"), [(flt_table1.ITEM, "s1-mnist"), (flt_table4.ITEM, "s4-mlp")])
+def test_as_published_there_is_nothing_of_ours(item: Item, name: str, tmp_path: Path) -> None:
+    settings = [each for each in item.settings(Terms(tmp_path, published=True)) if each.name == name]
+    found = found_in(tmp_path, settings, seeds=1)
+    write(found, name, dict.fromkeys(found.labels(name), (90.0, 1.0)))
+    outcome = item.read(found)
+    assert OURS not in {each.row for each in outcome.lines}
+    assert not any("class moments" in claim.text for claim in outcome.claims)
+    assert holds(outcome, "FedAvg") == {False}
 
 
 def test_as_good_as_others_is_not_ahead(tmp_path: Path) -> None:

@@ -122,11 +122,11 @@ def test_figure_5_otherwise(tmp_path: Path) -> None:
 # --- figures 6 and 7 -------------------------------------------------------------------------------------------------
 
 
-def six() -> tuple[Setting, Federation]:
+def six(*, published: bool = False) -> tuple[Setting, Federation]:
     """The setting of figure 6 with six clients in two groups of three."""
     data = {"source": "digits", "world": "classes", "clients": 6, "groups": 2}
     federation = build(source="digits", world="classes", clients=6, groups=2, seed=0)
-    return replace(flt_figure6.setting_of(Terms(Path())), data=data), federation
+    return replace(flt_figure6.setting_of(Terms(Path(), published=published)), data=data), federation
 
 
 @pytest.mark.parametrize(("ari", "near"), [(0.95, True), (0.5, False)])
@@ -189,6 +189,18 @@ def test_a_fedsem_that_finds_the_groups_is_not_far_from_them(tmp_path: Path) -> 
     assert holds(outcome, "FedSEM") == {False}
 
 
+def test_figure_6_as_published(tmp_path: Path) -> None:
+    """Without FLT by class moments, and without one that is told the number."""
+    setting, federation = six(published=True)
+    assert federation.truth is not None
+    found = found_in(tmp_path, [setting], seeds=1)
+    for label in setting.methods:
+        ran(found, setting.name, label, models=homes(federation.truth.labels), result={"ari": 0.95, "group_count": 2})
+    outcome = flt_figure6.ITEM.read(found)
+    assert {each.row for each in outcome.lines} == {"FLT", "FedSEM", "PCA+kM+HC"}
+    assert not any("class moments" in claim.text for claim in outcome.claims)
+
+
 @pytest.mark.parametrize(
     ("end", "moved", "apart", "stuck"),
     [
@@ -197,6 +209,7 @@ def test_a_fedsem_that_finds_the_groups_is_not_far_from_them(tmp_path: Path) -> 
         (0.92, {1: 0, 5: 30}, False, True),
         (0.92, {1: 0, 20: 30}, False, False),
         (0.4, {1: 0, 5: 0, 20: 0}, True, False),  # nobody ever changes: nothing formed, so nothing is stuck
+        (0.4, {1: 0, 5: 23}, True, False),  # fewer than a tenth of 240
     ],
 )
 def test_figure_7(end: float, moved: dict[int, int], apart: bool, stuck: bool, tmp_path: Path) -> None:

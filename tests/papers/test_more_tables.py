@@ -108,6 +108,8 @@ def test_table_6_otherwise(tmp_path: Path) -> None:
     outcome = flt_table6.ITEM.read(found)
     assert holds(outcome, "FLT", "once") == {False}
     assert holds(outcome, "IFCA") == {False}
+    one_more = ledgers(tmp_path / "more", FLT=ONCE + 2 * ONE_WAY, FedSEM=2 * ONE_WAY, IFCA=7 * ONE_WAY)
+    assert holds(flt_table6.ITEM.read(one_more), "IFCA") == {False}  # 3.5 instead of 3
     assert [of_line(each) for each in outcome.lines if each.row == "FedSEM"] == ["reproduced"]
     assert [of_line(each) for each in outcome.lines if each.row == "FLT"] == ["not reproduced"]
     assert of_outcome(outcome) == "not reproduced"

@@ -55,6 +55,17 @@ def test_large_figures_are_small_files() -> None:
     assert Image.open(io.BytesIO(found["png"])).width == 850
 
 
+def test_an_agreement_is_drawn_from_0_to_1() -> None:
+    """However little it changes; a norm fills its panel."""
+
+    def ticks(item: str) -> set[str]:
+        drawn = pictures(item, {"FedSEM": {"x": [1, 2], "y": [0.054, 0.059]}})["svg"].decode()
+        return set(re.findall(r">([0-9.]+)</text>", drawn))
+
+    assert {"0.0", "0.5", "1.0"} <= ticks("flt-figure7")
+    assert "0.5" not in ticks("cfl-figure8")
+
+
 def test_nothing_to_draw() -> None:
     assert pictures("cfl-theory", {}) == {}
     assert pictures("cfl-theory", {"empty": {"x": [], "y": []}}) == {}

@@ -88,13 +88,17 @@ def faster(gains: Gains, label: str, rival: str, text: str, *, main: bool = True
     saved = gains[label, rival]
     median = float(np.median(saved))
     wins = f"{sum(gain > 0 for gain in saved)} of {len(saved)} sessions"
-    mean = f"{100 * np.mean(saved):.0f} % on average"
     return Claim(
         f"{text}, by a tenth in the median",
         round(median, 9) >= LEAST,
-        f"{100 * median:.0f} % fewer than {rival} in the median, {mean}; fewer in {wins}",
+        f"{change(median)} than {rival} in the median, {change(float(np.mean(saved)))} on average; fewer in {wins}",
         main,
     )
+
+
+def change(saved: float) -> str:
+    """A share of the rounds, as people say it."""
+    return f"{100 * abs(saved):.0f} % {'more' if saved < 0 else 'fewer'}"
 
 
 def rounds_of(found: Found, setting: str, label: str, data: str) -> float:

@@ -14,9 +14,11 @@ def read(found: Found) -> Outcome:
     """The agreement of FedSEM's groups with the planted ones, after every round."""
     name = found.settings[0].name
     curve = found.curve(name, "FedSEM", "ari", 1.0)
-    moved = [(number, int(str(facts["moved"]))) for number, facts in found.facts(name, "FedSEM")]
-    before = sum(count for number, count in moved if number <= STUCK)
-    after = sum(count for number, count in moved if number > STUCK)
+    setting = found.setting(name)
+    told = [fact for seed in range(setting.seeds) for fact in found.facts(name, "FedSEM", seed)]
+    before = sum(int(str(facts["moved"])) for number, facts in told if number <= STUCK)
+    after = sum(int(str(facts["moved"])) for number, facts in told if number > STUCK)
+    clients = int(str(setting.data["clients"])) * setting.seeds
     return Outcome(
         claims=(
             Claim(
@@ -25,9 +27,9 @@ def read(found: Found) -> Outcome:
                 f"ARI {curve['y'][-1]:.3f} in round {curve['x'][-1]:.0f}",
             ),
             Claim(
-                f"groups form up to round {STUCK} and are stuck then: clients change theirs before, and hardly after",
-                before > 10 * after,
-                f"{before} times up to round {STUCK}, {after} times after it",
+                f"groups form up to round {STUCK}, a tenth of the clients change theirs, and are stuck then",
+                before >= clients / 10 and before > 10 * after,
+                f"{clients} clients changed {before} times up to round {STUCK}, {after} times after it",
                 main=False,
             ),
         ),

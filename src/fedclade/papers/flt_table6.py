@@ -99,7 +99,7 @@ ITEM = Item(
     rule=(
         "A cost is reproduced within 1 % of the formula, and has the same direction if it stands to FLT's as printed. "
         "The item is not reproduced if what FLT costs more than FedSEM is over 5 % more than what is sent once, or if "
-        "IFCA's factor is further than a tenth of it from (C + 1) / 2."
+        "IFCA's factor is further than a tenth of that from (C + 1) / 2."
     ),
     settings=settings,
     read=read,

@@ -4,11 +4,10 @@ from dataclasses import replace
 
 from fedclade.papers.accuracy import table_of
 from fedclade.papers.flt import PAPER, writers
-from fedclade.papers.flt_table3 import DIFFERS, TOLD
+from fedclade.papers.flt_table3 import DIFFERS, RULE, TOLD
 from fedclade.papers.flt_table3 import PRINTED as TEST
 from fedclade.papers.found import Found
 from fedclade.papers.item import Item, Outcome
-from fedclade.papers.verdicts import ACCURACY_RULE
 
 PRINTED_TRAIN = {
     "mlp": {
@@ -51,7 +50,7 @@ ITEM = Item(
     paper=PAPER,
     title="Training and test accuracy in scenario 3",
     differs=DIFFERS,
-    rule=ACCURACY_RULE,
+    rule=RULE,
     settings=lambda terms: (writers(terms, "mlp"), writers(terms, "leaf_cnn")),
     parts=("mlp", "leaf_cnn"),
     read=read,

@@ -100,7 +100,7 @@ def curves_figure(curves: Curves, axes_names: tuple[str, str]) -> "Figure":
         axes.set_xlabel(across)
         axes.set_ylabel(up)
         if up == AGREEMENT:
-            axes.set_ylim(-0.03, 1.03)
+            axes.set_ylim(min(axes.get_ylim()[0], -0.03), 1.03)
     for axes in grid[len(shown) :]:
         axes.set_visible(False)
     handles = {label: line for axes in grid for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}

@@ -263,8 +263,6 @@ class RunFolder:
 
     def verify(self) -> None:
         """Everything that a finished run is made of is as it was written."""
-        if not (self.path / "models").is_dir():
-            raise Damaged("the models are missing", where=str(self.path / "models"), need="them as they were written")
         self.models()
         wanted = unsealed(self.path / "models" / "manifest.json").get("run")
         if not wanted:
