@@ -100,7 +100,8 @@ What it comes to:
 - ABC: groups of clients' drifts are the planted ones almost always; the scores of its network are not. At small scale
   its curves are much steadier than FedAvg's, and than those of the least used clients; the target is reached in fewer
   rounds in three of six sessions. At the printed size, with hyper-parameters of ours for want of the paper's, they
-  are steadier on EMNIST only, and hardly steadier than those of the least used clients.
+  are steadier on EMNIST only, and hardly steadier than those of the least used clients; with ten clients ABC saves 15
+  to 24 % of FedAvg's rounds in all three mixes of CIFAR10, where asking the least used clients alone saves 5 to 26 %.
 """
 CHANGED = """\
 ## Changed after a result was seen
