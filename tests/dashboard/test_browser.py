@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -342,13 +342,20 @@ SHOW = """hidden => {
 }"""
 
 
-def test_a_page_that_nobody_sees_gives_its_connection_back(browser: "Browser", tmp_path: Path) -> None:
-    """And is up to date when it is seen again, with what was ticked and typed."""
-    small = finished(tmp_path / "small", ("a",), rounds=1)
+@contextmanager
+def one_live_run(browser: "Browser", folder: Path) -> Iterator[tuple["Page", Served, Path]]:
+    """A page, a dashboard of one run that is going on, and a finished run that can be put beside it."""
+    small = finished(folder / "small", ("a",), rounds=1)
     context = browser.new_context()
     context.set_default_timeout(WAIT)
-    with closing(Written(tmp_path / "runs" / "run").folder), serving(tmp_path / "runs") as served:
-        first = context.new_page()
+    with closing(Written(folder / "runs" / "run").folder), serving(folder / "runs") as served:
+        yield context.new_page(), served, small
+    context.close()
+
+
+def test_a_page_that_nobody_sees_gives_its_connection_back(browser: "Browser", tmp_path: Path) -> None:
+    """And is up to date when it is seen again, with what was ticked and typed."""
+    with one_live_run(browser, tmp_path) as (first, served, small):
         first.goto(served.address)
         first.wait_for_selector("#rows tr")
         first.check("#rows input")
@@ -363,16 +370,11 @@ def test_a_page_that_nobody_sees_gives_its_connection_back(browser: "Browser", t
         assert first.input_value("#filter") == "run"
         shutil.copytree(small, tmp_path / "runs" / "run-afterwards")
         first.wait_for_selector("#rows tr >> nth=2")
-    context.close()
 
 
 def test_a_page_opened_in_the_background_gives_its_connection_back(browser: "Browser", tmp_path: Path) -> None:
     """It is hidden before its connection stands, and follows the runs from when it is first seen."""
-    small = finished(tmp_path / "small", ("a",), rounds=1)
-    context = browser.new_context()
-    context.set_default_timeout(WAIT)
-    with closing(Written(tmp_path / "runs" / "run").folder), serving(tmp_path / "runs") as served:
-        page = context.new_page()
+    with one_live_run(browser, tmp_path) as (page, served, small):
         page.add_init_script(f"({SHOW})(true)")
         with page.expect_event("requestfailed", lambda request: "/events?page=1&" in request.url):
             page.goto(served.address)
@@ -380,7 +382,6 @@ def test_a_page_opened_in_the_background_gives_its_connection_back(browser: "Bro
             page.evaluate(SHOW, arg=False)
         shutil.copytree(small, tmp_path / "runs" / "run-afterwards")
         page.wait_for_selector("#rows tr >> nth=1")
-    context.close()
 
 
 def test_the_report_opens_from_disk_without_a_network(watched: Watched, two_groups: Federation, tmp_path: Path) -> None:

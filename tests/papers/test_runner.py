@@ -10,65 +10,16 @@ from pathlib import Path
 import pytest
 
 from fedclade.nets import shelf
-from fedclade.nouns import Damaged, InputError, Stopped
+from fedclade.nouns import InputError, Stopped
 from fedclade.papers import encoders
-from fedclade.papers.accuracy import accuracy_lines, at_least
 from fedclade.papers.found import Found, first_at_least
-from fedclade.papers.item import Attending, Claim, Item, Outcome, Pretrained, Setting, Terms
-from fedclade.papers.plans import all_plans, finished, longest_first, plans_of
-from fedclade.papers.runner import HERE, NotAllMade, Watching, digest, reproduce, sources_in, stored_in
+from fedclade.papers.item import Claim, Item, Outcome, Setting, Terms
+from fedclade.papers.plans import all_plans, longest_first, plans_of
+from fedclade.papers.runner import NotAllMade, reproduce, stored_in
 from fedclade.papers.training import on_training_examples
 from fedclade.relate import embedding
-from fedclade.runs.loop import Progress, Watch
 from fedclade.runs.run import resume
-
-SETTING = Setting(
-    name="digits",
-    data={"source": "digits", "world": "classes", "clients": 8, "groups": 4},
-    net={"name": "logistic"},
-    local={"lr": 0.1},
-    run={"rounds": 4, "evaluate_every": 2, "participation": 1.0},
-    methods={"FedAvg": {"name": "fedavg"}, "Local": {"name": "local"}},
-    others={"Local": {"local": {"epochs": 2}, "run": {"rounds": 2}}},
-    seeds=2,
-    minutes=0.1,
-)
-
-
-def read(found: Found) -> Outcome:
-    lines = accuracy_lines(found, "digits", {"Local": (95.0, 1.0), "FedAvg": (50.0, 9.0)}, "Local")
-    claim = at_least(found, "digits", "Local", "FedAvg", 0, "Local is ahead")
-    return Outcome(lines, (claim,), {"FedAvg": found.curve("digits", "FedAvg")})
-
-
-def shortly(found: Found) -> Outcome:
-    return Outcome(claims=(Claim("Local was run", len(found.runs("digits", "Local")) == 2, ""),))
-
-
-TABLE = Item(name="a-table1", paper="A", title="", differs="", rule="", settings=lambda _: (SETTING,), read=read)
-FIGURE = replace(TABLE, name="a-figure1", read=shortly)
-NOTHING = Outcome()
-
-
-ENCODER = Pretrained("enc", ("digits",), 1, 40)
-NETWORK = Attending(name="net", source="digits", clients=4, examples=50, steps=2, rounds=4, epochs=1)
-
-
-class Seen:
-    """Who was run, and what was told."""
-
-    def __init__(self) -> None:
-        self.runs: list[str] = []
-        self.told: list[str] = []
-
-    def watching(self) -> Watching:
-        return Watching(tell=self.told.append, watch=self.watch)
-
-    def watch(self, path: Path) -> Watch:
-        def move(now: Progress) -> None:
-            self.runs.append(f"{path.name} {now.round}")
-
-        return move
+from papers.digit_items import ENCODER, FIGURE, SETTING, TABLE, Seen
 
 
 @pytest.fixture(scope="module")
@@ -247,61 +198,6 @@ def test_a_folder_that_cannot_be_written_is_told(inside: str, tmp_path: Path) ->
         reproduce([FIGURE], Terms(tmp_path / "out", "small"), jobs=1)
 
 
-def test_a_run_of_another_experiment_is_made_anew(tmp_path: Path) -> None:
-    """What is called Local is another method now: its run makes way, FedAvg's is kept."""
-    terms, seen = Terms(tmp_path, "tiny"), Seen()
-    reproduce([TABLE], terms, jobs=1)
-    local = replace(SETTING, methods={**SETTING.methods, "Local": {"name": "fedprox"}})
-    reproduce([replace(TABLE, settings=lambda _: (local,))], terms, jobs=1, watching=seen.watching())
-    assert seen.runs == ["local-seed0 1", "local-seed0 2"]
-    assert seen.told[0] == ("digits local-seed0: the run there is of another experiment; it is removed and made anew")
-
-
-def test_a_run_folder_with_something_else_in_it_is_kept(tmp_path: Path) -> None:
-    terms = Terms(tmp_path, "tiny")
-    reproduce([TABLE], terms, jobs=1)
-    mine = tmp_path / "tiny" / "runs" / "digits" / "local-seed0" / "my notes.txt"
-    mine.write_text("keep")
-    local = replace(SETTING, methods={**SETTING.methods, "Local": {"name": "fedprox"}})
-    with pytest.raises(InputError, match=r"another experiment is in the way.*got my notes.txt beside it"):
-        reproduce([replace(TABLE, settings=lambda _: (local,))], terms, jobs=1)
-    assert mine.read_text() == "keep"
-    assert finished(mine.parent)
-
-
-def test_runs_are_kept_where_the_data_that_are_asked_for_now_are_not_here(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    terms = Terms(tmp_path / "out", "tiny")
-    reproduce([TABLE], terms, jobs=1)
-    (tmp_path / "empty").mkdir()
-    monkeypatch.setenv("FEDCLADE_DATA", str(tmp_path / "empty"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))
-    lacking = replace(SETTING, data={**SETTING.data, "source": "emnist47"})
-    with pytest.raises(InputError, match="emnist47"):
-        reproduce([replace(TABLE, settings=lambda _: (lacking,))], terms, jobs=1)
-    assert all(finished(path) for path in plans_of(SETTING, terms))
-
-
-def test_results_are_of_the_code_that_reads_them(tmp_path: Path) -> None:
-    """Other code of the papers is another recipe; another page is not."""
-    found = []
-    for number, changed in enumerate(("", "accuracy.py", "page.py")):
-        folder = shutil.copytree(HERE, tmp_path / str(number), ignore=shutil.ignore_patterns("__pycache__"))
-        if changed:
-            (folder / changed).write_text((folder / changed).read_text() + "\n")
-        found.append(sources_in(folder))
-    assert found[1] != found[0] == found[2] == sources_in(HERE)
-
-
-def test_results_are_of_the_encoders_and_networks_that_they_name() -> None:
-    terms = Terms(Path("out"), "small")
-    encoder = Pretrained("enc", ("digits",), 3, 100)
-    ways = [replace(SETTING, encoders=(each,)) for each in (encoder, replace(encoder, epochs=4))]
-    ways += [replace(SETTING, networks=(each,)) for each in (NETWORK, replace(NETWORK, seed=7))]
-    assert len({digest(TABLE, (way,), {}, terms) for way in ways}) == 4
-
-
 def test_weights_are_trained_beside_the_runs_that_need_none(tmp_path: Path) -> None:
     """And are the same, however many processes there are."""
 
@@ -370,43 +266,6 @@ def test_tables_have_all_that_was_made_so_far(made: tuple[Terms, Seen]) -> None:
     text = (terms.folder / "small" / "results.md").read_text()
     assert "a-table1" in text
     assert "a-figure1" in text
-
-
-def test_a_damaged_run_keeps_no_other_item_from_being_made(tmp_path: Path) -> None:
-    terms = Terms(tmp_path, "small")
-    other = replace(
-        FIGURE, name="b-figure1", settings=lambda _: (replace(SETTING, name="others"),), read=lambda _: NOTHING
-    )
-    reproduce([TABLE, other], terms, jobs=1)
-    run = tmp_path / "small" / "runs" / "digits" / "local-seed1"
-    (run / "result.json").write_text("{")
-    for name in ("a-table1", "b-figure1"):
-        (tmp_path / "small" / "results" / f"{name}.json").unlink()
-    with pytest.raises(NotAllMade) as told:
-        reproduce([TABLE, other], terms, jobs=1)
-    assert [result["item"] for result in told.value.results] == ["b-figure1"]
-    with pytest.raises(Damaged, match=r"local-seed1.*; do: remove that run's folder"):
-        reproduce([TABLE], terms, jobs=1)
-    shutil.rmtree(run)
-    assert reproduce([TABLE], terms, jobs=1)[0]["item"] == "a-table1"
-
-
-def test_a_run_that_knows_no_younger_setting_is_the_same_experiment(tmp_path: Path) -> None:
-    """One that was made before FedAvg could be asked for `absent`; one that asks for something else is another."""
-    terms, again = Terms(tmp_path, "small"), Seen()
-    reproduce([TABLE], terms, jobs=1)
-    asked = tmp_path / "small" / "runs" / "digits" / "fedavg-seed0" / "experiment.toml"
-    whole = asked.read_text()
-    assert 'absent = "participants"\n' in whole
-    result = tmp_path / "small" / "results" / "a-table1.json"
-    for text, rounds in (
-        (whole.replace('absent = "participants"\n', ""), 0),
-        (whole.replace("lr = 0.1", "lr = 0.2"), 4),
-    ):
-        asked.write_text(text)
-        result.unlink()
-        reproduce([TABLE], terms, jobs=1, watching=again.watching())
-        assert len(again.runs) == rounds
 
 
 def test_pictures_are_in_the_page(made: tuple[Terms, Seen]) -> None:
