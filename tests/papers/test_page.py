@@ -239,6 +239,8 @@ SAID = [
     ("flt-table2-small", "MNIST FLT (Enc1) is ahead of FedSEM", {False}),
     ("flt-table2-mnist-paper", "ahead of FedSEM", {False}),
     ("flt-table2-mnist-paper", "ahead of Local", {False}),
+    ("flt-table3-mlp-paper", "is ahead of", {False}),
+    ("flt-figure12-mlp-paper", "", {True}),
     ("flt-table4-mlp-paper", "MLP FLT is", {False}),
     ("flt-table4-mlp-paper", "FLT by class moments", {True}),
     ("flt-table4-small", "FLT by class moments", {True}),
@@ -276,6 +278,15 @@ SAID = [
 def test_what_it_comes_to_is_what_was_stored(name: str, words: str, holds: set[bool]) -> None:
     result = json.loads((DOCS / "results" / f"{name}.json").read_bytes())
     assert {claim["holds"] for claim in result["claims"] if words in claim["claim"]} == holds
+
+
+def test_writers_at_the_printed_size_are_within_a_point() -> None:
+    lines = json.loads((DOCS / "results" / "flt-table3-mlp-paper.json").read_bytes())["lines"]
+    accuracies = {line["row"]: line["ours"] for line in lines if line["column"] == "MLP accuracy"}
+    assert len(accuracies) == 10
+    assert (round(min(accuracies.values()), 1), round(max(accuracies.values()), 1)) == (95.7, 96.5)
+    ahead = {row: round(accuracies[row] - accuracies["FLT"], 1) for row in ("FedAvg", "FLT (C=2)", "FLT (C=3)")}
+    assert ahead == {"FedAvg": -0.1, "FLT (C=2)": 0.3, "FLT (C=3)": 0.2}
 
 
 def test_aris_are_what_the_page_says() -> None:
