@@ -146,7 +146,8 @@ def test_a_live_run(watched: Watched, tmp_path: Path) -> None:
         with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.DEVNULL) as training:
             try:
                 # A quick machine has finished it before a page is open: it waits where it begins until one is.
-                until(lambda: (tmp_path / "runs/live/events.jsonl").exists())
+                until(lambda: (tmp_path / "runs/live/events.jsonl").exists() or training.poll() is not None)
+                assert training.poll() is None
                 training.send_signal(signal.SIGSTOP)
                 page.wait_for_selector("#rows tr")
                 page.wait_for_selector("#empty", state="hidden")

@@ -59,10 +59,8 @@ def wait_for(run: Path, rounds: int, process: subprocess.Popen[bytes]) -> None:
 def test_killed_anywhere_resumes_to_the_same_models(
     method: str, wanted_kills: int, experiment: Path, tmp_path: Path
 ) -> None:
-    choose = f"method.name={method}"
-    whole = fedclade(
-        "run", experiment, "--set", choose, "--set", "engine.workers=1", "--out", tmp_path / "whole", "--json"
-    )
+    asked = (experiment, "--set", f"method.name={method}", "--set", "run.rounds=240")
+    whole = fedclade("run", *asked, "--set", "engine.workers=1", "--out", tmp_path / "whole", "--json")
     assert whole.returncode == 0, whole.stderr
     wanted = json.loads(whole.stdout)
     pace = wanted["seconds"] / wanted["rounds"]
@@ -70,10 +68,8 @@ def test_killed_anywhere_resumes_to_the_same_models(
     moment = random.Random(method)
     kills = 0
     while kills < wanted_kills:
-        if not (run / "experiment.toml").exists():
-            process = begun("run", experiment, "--set", choose, "--out", run)
-        else:
-            process = begun("resume", run)
+        words = ("resume", run) if (run / "experiment.toml").exists() else ("run", *asked, "--out", run)
+        process = begun(*words)
         # Somewhere in one of the next rounds, as long as they take here: its training, its writing, or between.
         wait_for(run, rounds_on_disk(run) + moment.randint(1, 2), process)
         time.sleep(moment.random() * pace)

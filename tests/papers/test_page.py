@@ -263,6 +263,8 @@ SAID = [
     ("cfl-figure7-small", "CIFAR-10", {False}),
     ("cfl-figure6-mnist-paper", "the gap", {True}),
     ("cfl-figure7-mnist-paper", "", {True}),
+    ("cfl-figure7-cifar10-paper", "over 0 at the end", {True}),
+    ("cfl-figure7-cifar10-paper", "grows", {False}),
     ("cfl-figure10-small", "topics", {False}),
     ("cfl-figure10-small", "perplexity", {True}),
     ("abc-figure5-small", "network's scores", {False}),
@@ -285,8 +287,19 @@ def test_writers_at_the_printed_size_are_within_a_point() -> None:
     accuracies = {line["row"]: line["ours"] for line in lines if line["column"] == "MLP accuracy"}
     assert len(accuracies) == 10
     assert (round(min(accuracies.values()), 1), round(max(accuracies.values()), 1)) == (95.7, 96.5)
-    ahead = {row: round(accuracies[row] - accuracies["FLT"], 1) for row in ("FedAvg", "FLT (C=2)", "FLT (C=3)")}
-    assert ahead == {"FedAvg": -0.1, "FLT (C=2)": 0.3, "FLT (C=3)": 0.2}
+    ahead = {row: round(accuracies[row] - accuracies["FLT"], 1) for row in accuracies if "C=" in row or row == "FedAvg"}
+    assert ahead == {"FedAvg": -0.1, "FLT (C=2)": 0.3, "FLT (C=3)": 0.2, "FLT (C=5)": -0.4}
+    assert max(accuracies, key=lambda row: accuracies[row]) == "IFCA"
+
+
+def test_gaps_on_cifar10_at_the_printed_size_are_what_the_page_says() -> None:
+    series = json.loads((DOCS / "results" / "cfl-figure7-cifar10-paper.json").read_bytes())["series"]
+    updates, gradients = (series[f"CIFAR-10, {kind}"]["y"] for kind in ("updates", "gradients"))
+    assert len(updates) == len(gradients) == 50
+    for gaps in (updates, gradients):
+        assert gaps[0] < 0 < min(gaps[1:])
+    assert updates[5] == max(updates)
+    assert (round(updates[5], 2), round(updates[-1], 2), round(gradients[-1], 1)) == (0.11, 0.01, 0.7)
 
 
 def test_aris_are_what_the_page_says() -> None:
