@@ -7,7 +7,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c co
 export OMP_NUM_THREADS = 1
 export MKL_NUM_THREADS = 1
 
-.PHONY: help install flower demo test check bare bench format clean
+.PHONY: help install flower demo test check golden bare bench format clean
 
 help:           ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
@@ -53,6 +53,9 @@ check: $(VENV)/.dev     ## the same with the fast tests only: under two minutes
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n 2 -q -m "not slow"
+
+golden: $(VENV)/.dev    ## what every method does, to the bit, against tests/golden/golden.json: minutes
+	$(BIN)/python tests/golden/compare.py
 
 bare: $(VENV)/.core     ## the fast tests before Flower is installed, with the newest releases of what it caps
 	$(PIP) -e ".[dev]"

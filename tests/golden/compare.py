@@ -1,0 +1,246 @@
+"""The net to fall into: what every method does, to the bit, before and after a change that must not change it.
+
+    python tests/golden/compare.py                  compare with golden.json; exit code 1 if anything differs
+    python tests/golden/compare.py --only "flt "    those entries whose name has these letters in it
+    python tests/golden/compare.py --write          write golden.json anew: only where a change is meant
+
+Of each run: `model_hash`, the bytes of every verb, the groups, the refusals, the accuracy. Another kind of processor
+rounds otherwise, and then no hash is the same; `--from REVISION` writes what the code of that revision gives on this
+machine, by the script that it has, and compares with that.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, redirect_stdout
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
+os.environ["FEDCLADE_SECRET"] = "golden"  # of the blind runs
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+
+import numpy as np
+
+from conformance.loopback import grid_of
+from conformance.playing import losing, lying
+from conformance.test_methods import not_a_number, too_many_examples
+from fedclade.cli.app import code_of
+from fedclade.data import Federation
+from fedclade.fleet.flower.grid import Deadlines, FlowerFleet
+from fedclade.fleet.protocol import Reply
+from fedclade.fleet.simulated import SimulatedFleet, Wire, undisturbed
+from fedclade.fleet.site import Task
+from fedclade.nets import Net, net_for
+from fedclade.nets.attention_shelf import ATTENTION
+from fedclade.nets.shelf import Kept, write
+from fedclade.relate.attention import size
+from fedclade.runs.experiment import Experiment, experiment_from
+from fedclade.runs.folder import RunFolder
+from fedclade.runs.loop import Engine
+from fedclade.runs.run import start
+from fedclade.runs.venue import venue_of
+from golden.variants import LOCAL, NET, RUN, WORLDS, Table, entries
+
+FILE = HERE / "golden.json"
+LIAR = "client-03"
+Entry = dict[str, Any]
+
+
+def run_entries(folder: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, Entry]]:
+    """Every run that is wanted, by its name."""
+    network = network_file(folder / "network.safetensors")
+    for number, (name, world, fleet, broken, sections) in enumerate(entries(network)):
+        whole = " | ".join(filter(None, (name, world, fleet, broken)))
+        if wanted(whole):
+            yield whole, run_entry(folder / str(number), world, fleet, broken, sections)
+
+
+def run_entry(path: Path, world: str, fleet: str, broken: str, sections: Table) -> Entry:
+    """What is kept of one run."""
+    tables: Table = {"data": WORLDS[world], "net": NET, "engine": {"workers": 0}}
+    tables |= {"local": {**LOCAL, **sections.get("local", {})}, "run": {**RUN, **sections.get("run", {})}}
+    tables |= {key: value for key, value in sections.items() if key in ("net", "method")}
+    experiment = experiment_from(tables)
+    venue = venue_of(experiment, None)
+    federation = experiment.federation()
+    done = start(experiment, out=path, venue=replace(venue, fleet=fleet_of(experiment, federation, fleet, broken)))
+    result = done.result
+    refused = Counter(
+        f"{each['client']} {each['verb']}: {each['reason']}"
+        for event in RunFolder.open(path).events()
+        for each in event.get("refused", [])  # type: ignore[attr-defined]  # a list of tables
+    )
+    return {
+        "model_hash": result["model_hash"],
+        "accuracy": round(float(str(result["accuracy"])), 6),
+        "groups": result["groups"],
+        "bytes": {key: value for key, value in sorted(result.items()) if key.startswith("bytes_")},
+        "refused": dict(sorted(refused.items())),
+    }
+
+
+def fleet_of(
+    experiment: Experiment, federation: Federation, fleet: str, broken: str
+) -> Callable[[Net], AbstractContextManager[Engine]]:
+    """The fleet of a run: in this process, or over Flower's messages, with somebody who lies or is silent."""
+    wires: dict[str, Wire] = {
+        "": undisturbed,
+        "silent": losing(LIAR),
+        "not a number": lying(LIAR, not_a_number),
+        "too many examples": lying(LIAR, too_many_examples),
+    }
+    wire = wires[broken]
+    if fleet == "simulated":
+        return lambda net: SimulatedFleet(federation, net, workers=0, wire=wire)
+
+    @contextmanager
+    def over_flower(net: Net) -> Iterator[Engine]:
+        opened = FlowerFleet(
+            grid_of(federation),
+            Task(experiment.net, federation.shape, federation.classes),
+            net,
+            Deadlines(),
+            present=federation.present,
+            turns=sorted({*federation.joins.values(), *(change.round for change in federation.changes)}),
+            strict=True,
+        )
+        carry = opened._post.carry  # replies are disturbed where they have arrived
+
+        def disturbed(asks: Any) -> Any:
+            arrived = list(carry(asks))
+            replies = [each for each in arrived if isinstance(each, Reply)]
+            return [*wire(iter(replies)), *(each for each in arrived if not isinstance(each, Reply))]
+
+        object.__setattr__(opened._post, "carry", disturbed)
+        yield opened
+
+    return over_flower
+
+
+def network_file(path: Path) -> str:
+    """A network of ABC's that nobody has trained: its scores mean nothing, and are always the same."""
+    shape = (8, 8)
+    numbers = net_for(NET["name"], shape, 10, {key: NET[key] for key in NET if key != "name"}).size
+    row = np.random.default_rng(7).normal(scale=0.05, size=size(numbers)).astype(np.float32)
+    write(path, Kept("attention", row, {"numbers": numbers}), ATTENTION)
+    return str(path)
+
+
+def group_entries(folder: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, Entry]]:
+    """What `fedclade groups` says of tables, with and without groups and labels."""
+    for name, lines in tables():
+        for label in (("--label", "fault"), ("--without", "fault")):
+            whole = f"groups {name} | {label[0]}"
+            if not wanted(whole):
+                continue
+            file = folder / f"{name}.csv"
+            file.write_text("\n".join(lines) + "\n")
+            with redirect_stdout(StringIO()) as out:
+                code = code_of(
+                    ["groups", str(file), "--client", "site", *label, "--json", "--out", str(folder / name)], False
+                )
+            assert code == 0, whole
+            told = json.loads(out.getvalue())
+            kept = {key: told[key] for key in ("clients", "examples", "clear", "answer", "count", "outliers", "sure")}
+            yield whole, {**kept, "groups": [each["clients"] for each in told["groups"]]}
+
+
+def tables() -> Iterator[tuple[str, list[str]]]:
+    """Small tables of sites: two groups, flipped labels, nested groups, one odd site, nothing at all."""
+    rng = np.random.default_rng(5)
+    for name, shift, flip in (
+        ("alike", lambda site: 0.0, lambda site: False),
+        ("two", lambda site: 3.0 * (site % 2), lambda site: False),
+        ("flipped", lambda site: 0.0, lambda site: site % 2 == 0),
+        ("nested", lambda site: 8.0 * (site % 2) + 2.0 * (site % 4 > 1), lambda site: False),
+        ("odd", lambda site: 5.0 * (site == 4), lambda site: False),
+    ):
+        lines = ["site,heat,speed,size,fault"]
+        for site in range(12):
+            inputs = rng.normal(size=(50, 3)) * (1.0, 20.0, 0.1)
+            inputs[:, 0] += shift(site)
+            faults = (inputs[:, 0] - shift(site) + inputs[:, 1] / 20 > 0) ^ flip(site)
+            for row, fault in zip(inputs, faults, strict=True):
+                lines.append(f"s{site:02d},{row[0]:.5f},{row[1]:.5f},{row[2]:.5f},{'yes' if fault else 'no'}")
+        yield name, lines
+
+
+def recorded(wanted: Callable[[str], bool]) -> dict[str, Entry]:
+    """All entries that are wanted, as this code makes them."""
+    found: dict[str, Entry] = {}
+    with tempfile.TemporaryDirectory() as place:
+        for make in (run_entries, group_entries):
+            for name, entry in make(Path(place), wanted):
+                found[name] = entry
+                if sys.stderr.isatty():
+                    print(f"\r{len(found)} {name:<70.70}", end="", file=sys.stderr)
+    return found
+
+
+def differences(before: Mapping[str, Entry], now: Mapping[str, Entry]) -> Iterator[str]:
+    """A line for every value that is not what it was."""
+    for name in sorted({*before, *now}):
+        if name not in before or name not in now:
+            yield f"{name}: {'is new' if name in now else 'is missing'}"
+            continue
+        for key in sorted({*before[name], *now[name]}):
+            was, is_now = before[name].get(key), now[name].get(key)
+            if was != is_now:
+                yield f"{name}: {key}: was {json.dumps(was)}, is {json.dumps(is_now)}"
+
+
+def from_revision(revision: str, wanted: str) -> dict[str, Entry]:
+    """What the code of this revision gives on this machine."""
+    root = HERE.parents[1]
+    with tempfile.TemporaryDirectory() as place:
+        there = Path(place) / "code"
+        subprocess.run(["git", "-C", str(root), "worktree", "add", "--detach", str(there), revision], check=True)
+        try:
+            env = {**os.environ, "PYTHONPATH": str(there / "src")}
+            for native in (there / "src").rglob("native/build.py"):
+                subprocess.run([sys.executable, str(native)], check=True, env=env)
+            script = there / "tests" / "golden" / "compare.py"
+            command = [sys.executable, str(script), "--write", "--file", str(Path(place) / "then.json")]
+            subprocess.run([*command, "--only", wanted], check=True, env=env)
+            found: dict[str, Entry] = json.loads((Path(place) / "then.json").read_text())
+            return found
+        finally:
+            subprocess.run(["git", "-C", str(root), "worktree", "remove", "--force", str(there)], check=True)
+
+
+def main() -> int:
+    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words.add_argument("--write", action="store_true")
+    words.add_argument("--only", default="")
+    words.add_argument("--file", type=Path, default=FILE)
+    words.add_argument("--from", dest="revision", default="")
+    given = words.parse_args()
+    now = recorded(lambda name: given.only in name)
+    if given.write:
+        lines = [f"{json.dumps(name)}: {json.dumps(entry)}" for name, entry in now.items()]
+        given.file.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+        print(f"{len(now)} entries written to {given.file}")
+        return 0
+    if given.revision:
+        before = from_revision(given.revision, given.only)
+    else:
+        before = {name: entry for name, entry in json.loads(given.file.read_text()).items() if given.only in name}
+    wrong = list(differences(before, now))
+    print("\n".join(wrong))
+    equal = len(now) - len({line.partition(": ")[0] for line in wrong})
+    print(f"{equal} of {len(before)} entries are equal")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
