@@ -15,13 +15,12 @@ from time import perf_counter, process_time
 
 import fedclade as fc
 from fedclade.data import Federation
-from fedclade.fleet.protocol import Fleet, Scores
-from fedclade.fleet.simulated import SimulatedFleet
+from fedclade.fleet import Fleet, Scores
+from fedclade.fleet.simulated import simulated_fleet
 from fedclade.methods import ABC, FedAvg, Selection, Standing, selected
 from fedclade.methods.abc import Attended
 from fedclade.nets import net_for
 from fedclade.nouns import Assignment, LocalTraining, Round, Row
-from fedclade.runs.ledger import Counted, Ledger
 
 TARGETS = {"mnist": (0.85, 0.90, 0.93), "fashion-mnist": (0.65, 0.70, 0.75)}
 Play = Callable[[Fleet, Round], Row]
@@ -33,7 +32,7 @@ class Choosing:
 
     def __init__(self, how: Selection, fleet: Fleet, first: Row, now: Round) -> None:
         self.how, self.standing = how, Standing()
-        self.state = FedAvg().start(fleet, lambda _: first, now)
+        self.state = FedAvg().start(fleet, lambda _: first, now)[0]
 
     def __call__(self, fleet: Fleet, now: Round) -> Row:
         if self.how.selection != "random":
@@ -48,7 +47,7 @@ class ByScore:
 
     def __init__(self, method: ABC, fleet: Fleet, first: Row, now: Round, truth: dict[str, int] | None = None) -> None:
         self.method = method
-        self.state: Attended = method.start(fleet, lambda _: first, now)
+        self.state: Attended = method.start(fleet, lambda _: first, now)[0]
         if truth is not None:
             self.state = replace(self.state, standing=replace(self.state.standing, group=truth, checked=1))
 
@@ -72,17 +71,17 @@ def reached(name: str, federation: Federation, asked: argparse.Namespace, seed: 
     """Rounds and uploads until each target; the most rounds plus one if it was not reached."""
     net = net_for("abc_cnn", federation.shape, federation.classes, {"start": "he"})
     local = LocalTraining(batch=10, lr=0.01, momentum=0.9, steps=asked.steps)
-    ledger = Ledger()
-    with SimulatedFleet(federation, net, workers=asked.workers) as inner:
-        fleet = Counted(inner, ledger)
+    with simulated_fleet(federation, net, workers=asked.workers) as fleet:
         now = Round(0, seed, asked.chosen / asked.clients, local)
         play = chooser(name, federation, fleet, net.first(seed), now, asked.network)
         found: list[tuple[int, int]] = []
         for number in range(1, asked.most + 1):
             now = replace(now, number=number)
             model = play(fleet, now)
-            scores = inner.evaluate(Assignment.of_one(model, inner.clients()), now)
-            sent = round(sum(ledger.up.values()) / (4 * net.size + 16))
+            scores = fleet.evaluate(Assignment.of_one(model, fleet.clients()), now)
+            sent = round(
+                sum(size for verb, size in fleet.ledger.up.items() if verb != "evaluate") / (4 * net.size + 16)
+            )
             while len(found) < len(asked.targets) and accuracy_of(scores) >= asked.targets[len(found)]:
                 found.append((number, sent))
             if len(found) == len(asked.targets):

@@ -16,8 +16,8 @@ from flt_groups import WORLDS, agreement
 
 import fedclade as fc
 from fedclade.data import ClientData, Federation, Part, Pool
-from fedclade.fleet.protocol import Reply
-from fedclade.fleet.simulated import SimulatedFleet, Wire, undisturbed
+from fedclade.fleet import Reply
+from fedclade.fleet.simulated import Wire, simulated_fleet, undisturbed
 from fedclade.methods.taskonomy import Taskonomy
 from fedclade.nets import net_for
 from fedclade.nouns import ClientId, LocalTraining, Round
@@ -35,14 +35,14 @@ def played(
 ) -> Iterator[tuple[Taskonomy, Mapping[str, Any]]]:
     """State and facts after every round, from round 0 on. Newcomers are placed when they come."""
     net = net_for("logistic", federation.shape, federation.classes)
-    with SimulatedFleet(federation, net, wire=wire, workers=0) as fleet:
-        state = method.start(fleet, partial(net.first, seed), Round(0, seed))
+    with simulated_fleet(federation, net, wire=wire, workers=0) as fleet:
+        state = method.start(fleet, partial(net.first, seed), Round(0, seed))[0]
         yield state, {}
         for number in range(1, rounds + 1):
             now = Round(number, seed, participation, LOCAL)
             fleet.begin(number)
             late = tuple(client for client in fleet.clients() if client not in state.models.home)
-            state = method.place(state, late, fleet, now) if late else state
+            state = method.place(state, late, fleet, now)[0] if late else state
             state, facts = method.round(state, fleet, now)
             yield state, facts
 

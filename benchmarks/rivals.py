@@ -19,8 +19,8 @@ from sklearn.metrics import adjusted_rand_score
 import fedclade as fc
 from fedclade.api import Settings
 from fedclade.data import ClientData, Part, Pool
-from fedclade.fleet.protocol import Sketching
-from fedclade.fleet.simulated import SimulatedFleet
+from fedclade.fleet import Sketching
+from fedclade.fleet.simulated import simulated_fleet
 from fedclade.methods import AnyMethod
 from fedclade.methods.pca import ENCODER
 from fedclade.nets import net_for
@@ -62,7 +62,7 @@ def trained(name: str, world: Mapping[str, object], method: AnyMethod, seed: int
 def sketched(federation: fc.Federation, seed: int) -> dict[str, float]:
     """How many groups each rule sees in the shared basis; nothing is trained."""
     net = net_for("logistic", federation.shape, federation.classes)
-    with SimulatedFleet(federation, net, workers=0) as fleet:
+    with simulated_fleet(federation, net, workers=0) as fleet:
         now = Round(0, seed)
         sums = fleet.scatter(fleet.clients(), ENCODER, now)
         basis, _ = principal(sums.examples, sums.total, sums.products, 128)

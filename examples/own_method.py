@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 import fedclade as fc
-from fedclade.fleet.protocol import Fleet
-from fedclade.methods import Facts, First
+from fedclade.fleet import Fleet
+from fedclade.methods import Facts, First, Needs
 from fedclade.nouns import Assignment, ClientId, Round, Row, settings
 
 
@@ -29,8 +29,11 @@ class Kindred:
     sharpness: float = 5.0
     """0: all equal, as in FedAvg; large: everybody alone, as in Local."""
 
-    def start(self, fleet: Fleet, first: First, now: Round) -> Models:  # noqa: ARG002
-        return Models(Assignment.of_one(first(0), fleet.clients()), first(0))
+    def needs(self) -> Needs:
+        return Needs()
+
+    def start(self, fleet: Fleet, first: First, now: Round) -> tuple[Models, Facts]:  # noqa: ARG002
+        return Models(Assignment.of_one(first(0), fleet.clients()), first(0)), {}
 
     def round(self, state: Models, fleet: Fleet, now: Round) -> tuple[Models, Facts]:
         updates = fleet.train(state.current.only(now.sample(fleet.clients())), now)
@@ -44,9 +47,15 @@ class Kindred:
     def assignment(self, state: Models) -> Assignment:
         return state.current
 
-    def place(self, state: Models, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> Models:  # noqa: ARG002
+    def place(
+        self,
+        state: Models,
+        newcomers: tuple[ClientId, ...],
+        fleet: Fleet,
+        now: Round,  # noqa: ARG002
+    ) -> tuple[Models, Facts]:
         rows = np.repeat(state.first[None, :], len(newcomers), axis=0)
-        return replace(state, current=state.current.replaced(newcomers, rows))
+        return replace(state, current=state.current.replaced(newcomers, rows)), {}
 
 
 fc.register("kindred", Kindred)

@@ -22,7 +22,7 @@ from fedclade.runs.folder import new_name
 from fedclade.runs.run import Run
 
 OwnNet = Callable[[], Module]
-FUNCTIONS = ("start", "round", "assignment", "place")  # what makes a method
+FUNCTIONS = ("needs", "start", "round", "assignment", "place")  # what makes a method
 
 
 class Settings(TypedDict, total=False):
@@ -162,7 +162,7 @@ def planned(
     assert isinstance(local, LocalTraining)
     assert isinstance(engine, EngineSettings)
     assert isinstance(selection, Selection)
-    check_selection(selection, settings, getattr(method, "chooses", False))
+    check_selection(selection, settings, method.needs().selects)
     return Experiment(
         data={"source": PYTHON, "world": federation.name, "clients": len(federation)},
         net={"name": net, **plain(made_from(architecture_named(net), net_settings or {}, where="net"))}

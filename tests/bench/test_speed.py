@@ -10,7 +10,7 @@ from fedclade.bench.peak import Peak
 from fedclade.bench.scale import Plan as ScalePlan
 from fedclade.bench.scale import scale
 from fedclade.bench.workloads import WORKLOADS
-from fedclade.fleet.simulated import path_for
+from fedclade.local import path_for
 from fedclade.nouns import FedcladeError
 
 TINY = replace(WORKLOADS["W1"], name="tiny", sizes=lambda: (30, 25), quick=(2, 20))

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fedclade.fleet.protocol import Fleet, Sketching
-from fedclade.methods import Facts, First
+from fedclade.fleet import Fleet, Sketching
+from fedclade.methods import Facts, First, Needs
 from fedclade.nouns import Assignment, ClientId, Round, Row, Rows, settings
 
 
@@ -29,7 +29,10 @@ class Remembered:
 class EveryVerb:
     """Two clusters, chosen by loss; uses every verb."""
 
-    def start(self, fleet: Fleet, first: First, now: Round) -> Remembered:
+    def needs(self) -> Needs:
+        return Needs()
+
+    def start(self, fleet: Fleet, first: First, now: Round) -> tuple[Remembered, Facts]:
         described = fleet.moments(fleet.clients(), "public", 1, 0.5, now)
         one = fleet.clients()[:1]
         tuned = fleet.train_mean(Assignment.of_one(fleet.weights("fashion-mnist"), one), now, "fashion-mnist").rows[0]
@@ -51,7 +54,7 @@ class EveryVerb:
         latent = [own.sum() for own in encoded.points.values()]
         sketched = np.append(sketched, [described.moments.means.mean(), *latent])
         home = dict.fromkeys(fleet.clients(), 0)
-        return Remembered(centres, home, None, sketched.astype(np.float32), dict(described.tokens), ())
+        return Remembered(centres, home, None, sketched.astype(np.float32), dict(described.tokens), ()), {}
 
     def round(self, state: Remembered, fleet: Fleet, now: Round) -> tuple[Remembered, Facts]:
         losses = fleet.losses(now.sample(fleet.clients()), state.centres, now)
@@ -69,6 +72,8 @@ class EveryVerb:
     def assignment(self, state: Remembered) -> Assignment:
         return Assignment(state.centres, state.home)
 
-    def place(self, state: Remembered, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> Remembered:
+    def place(
+        self, state: Remembered, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round
+    ) -> tuple[Remembered, Facts]:
         nearest = fleet.losses(newcomers, state.centres, now).best_row()
-        return replace(state, home={**state.home, **dict.fromkeys(newcomers, 0), **nearest})
+        return replace(state, home={**state.home, **dict.fromkeys(newcomers, 0), **nearest}), {}

@@ -1,7 +1,7 @@
 """Flower without its processes: real messages to a real ClientApp, taken to bytes and back in both directions."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from functools import partial
 
 from flwr.app import Context, Error, Message, RecordDict
@@ -13,9 +13,11 @@ from flwr.supercore.run import Run
 from flwr.supercore.task_identity import TaskIdentity
 
 from fedclade.data import Federation
+from fedclade.fleet import Fleet
+from fedclade.fleet.build import fleet_over
 from fedclade.fleet.flower.apps import ClientApp, client_app
-from fedclade.fleet.flower.grid import Deadlines, FlowerFleet
-from fedclade.fleet.site import Held, Task
+from fedclade.fleet.flower.grid import Deadlines, FlowerTransport
+from fedclade.fleet.site import Held, ModelSpec
 from fedclade.nets import Net
 from fedclade.nouns import ClientId
 
@@ -127,20 +129,18 @@ def held(federation: Federation, config: Mapping[str, object], _: str) -> Held:
 
 def loopback(
     federation: Federation, net_name: str, grid: Loopback | None = None, late: tuple[ClientId, ...] = ()
-) -> Callable[[Net], AbstractContextManager[FlowerFleet]]:
+) -> Callable[[Net], AbstractContextManager[Fleet]]:
     """A fleet over a loopback of this federation; late clients are there from round 2 on."""
 
-    @contextmanager
-    def opened(net: Net) -> Iterator[FlowerFleet]:
-        fleet = FlowerFleet(
+    def opened(net: Net) -> Fleet:
+        transport = FlowerTransport(
             grid or grid_of(federation),
-            Task({"name": net_name}, federation.shape, federation.classes),
-            net,
-            Deadlines(0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05),
+            ModelSpec({"name": net_name}, federation.shape, federation.classes),
+            Deadlines(0.05, 0.05, 0.05, 0.05, 0.05),
             wait_for=len(federation),
             wait_seconds=2.0,
             present=(lambda n: [c for c in federation.clients if n > 1 or c not in late]) if late else None,
         )
-        yield fleet
+        return fleet_over(transport, net, federation.shape, federation.classes)
 
     return opened

@@ -14,18 +14,18 @@ pytest.importorskip("flwr", reason="Flower is an extra: pip install 'fedclade[fl
 from flwr.app import Array, ArrayRecord, ConfigRecord, Message, RecordDict
 
 from conformance.loopback import FIRST_NODE, Loopback, Mangle, Tamper, grid_of, held, loopback
-from conformance.playing import losing, played
-from conformance.test_methods import without_time
 from fedclade.data import ClientData, Federation
+from fedclade.fleet import Fleet, Scores, build
 from fedclade.fleet.flower.apps import client_app
-from fedclade.fleet.flower.grid import Deadlines, FlowerFleet
+from fedclade.fleet.flower.grid import Deadlines, FlowerTransport
 from fedclade.fleet.flower.messages import RAW, header_in, packed
-from fedclade.fleet.protocol import Scores
-from fedclade.fleet.site import Held, Task
+from fedclade.fleet.site import Held, ModelSpec
 from fedclade.methods import METHODS, AnyMethod, FedAvg
 from fedclade.nets import net_for
 from fedclade.nouns import Assignment, FedcladeError, Round, Stopped
 from fedclade.runs.folder import RunFolder
+from fedclade.testing import drop_replies, play_run
+from fedclade.testing.checks import without_time
 
 LIAR = "client-02"
 
@@ -46,8 +46,8 @@ def refusals(path: Path) -> list[dict[str, str]]:
 
 def test_agrees_with_the_simulated_fleet(method: AnyMethod, two_groups: Federation, tmp_path: Path) -> None:
     """Replies arrive last first, and nodes are numbered in another order than clients."""
-    here, _ = played(method, two_groups, tmp_path / "here")
-    there, _ = played(method, two_groups, tmp_path / "there", fleet=loopback(two_groups, "logistic"))
+    here, _ = play_run(method, two_groups, tmp_path / "here")
+    there, _ = play_run(method, two_groups, tmp_path / "there", fleet=loopback(two_groups, "logistic"))
     assert without_time(there) == without_time(here)
 
 
@@ -55,8 +55,8 @@ def test_takes_a_dead_client_for_silent(method: AnyMethod, two_groups: Federatio
     """A client that enrols and never answers again changes no bit against the simulated one that is silent."""
     grid = grid_of(two_groups)
     grid.tamper[node_of(grid, LIAR)] = lambda reply: reply if "train" in header_in(reply.content) else None
-    silent, _ = played(method, two_groups, tmp_path / "here", rounds=2, wire=losing(LIAR))
-    dead, _ = played(method, two_groups, tmp_path / "there", rounds=2, fleet=loopback(two_groups, "logistic", grid))
+    silent, _ = play_run(method, two_groups, tmp_path / "here", rounds=2, wire=drop_replies(LIAR))
+    dead, _ = play_run(method, two_groups, tmp_path / "there", rounds=2, fleet=loopback(two_groups, "logistic", grid))
     assert dead["model_hash"] == silent["model_hash"]
     assert {(each["client"], each["reason"]) for each in refusals(tmp_path / "there")} == {
         (LIAR, "no answer within 0.05 s")
@@ -65,7 +65,7 @@ def test_takes_a_dead_client_for_silent(method: AnyMethod, two_groups: Federatio
 
 def test_places_newcomers(method: AnyMethod, two_groups: Federation, tmp_path: Path) -> None:
     fleet = loopback(two_groups, "logistic", late=("client-04",))
-    _, models = played(method, two_groups, tmp_path / "run", fleet=fleet)
+    _, models = play_run(method, two_groups, tmp_path / "run", fleet=fleet)
     assert set(models.clients) == set(two_groups.clients)
     assert np.isfinite(models.row_of("client-04")).all()
 
@@ -165,20 +165,21 @@ def test_refuses_a_liar(lie: str, two_groups: Federation, tmp_path: Path) -> Non
     grid = grid_of(two_groups)
     tamper, reason = LIES[lie]
     grid.tamper[node_of(grid, LIAR)] = tamper
-    silent, _ = played(FedAvg(), two_groups, tmp_path / "here", rounds=2, participation=1.0, wire=losing(LIAR))
+    silent, _ = play_run(FedAvg(), two_groups, tmp_path / "here", rounds=2, participation=1.0, wire=drop_replies(LIAR))
     fleet = loopback(two_groups, "logistic", grid)
-    lied, _ = played(FedAvg(), two_groups, tmp_path / "there", rounds=2, participation=1.0, fleet=fleet)
+    lied, _ = play_run(FedAvg(), two_groups, tmp_path / "there", rounds=2, participation=1.0, fleet=fleet)
     assert lied["model_hash"] == silent["model_hash"]
     found = refusals(tmp_path / "there")
     assert {each["client"] for each in found} == {LIAR}
     assert sum(each["verb"] == "train" and reason in each["reason"] for each in found) == 2  # in every round
 
 
-def fleet_over(grid: Loopback, federation: Federation, wait_for: int) -> FlowerFleet:
+def fleet_over(grid: Loopback, federation: Federation, wait_for: int) -> Fleet:
     net = net_for("logistic", federation.shape, federation.classes)
-    task = Task({"name": "logistic"}, federation.shape, federation.classes)
-    short = Deadlines(0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05)
-    return FlowerFleet(grid, task, net, short, wait_for=wait_for, wait_seconds=0.2)
+    spec = ModelSpec({"name": "logistic"}, federation.shape, federation.classes)
+    short = Deadlines(0.05, 0.05, 0.05, 0.05, 0.05)
+    transport = FlowerTransport(grid, spec, short, wait_for=wait_for, wait_seconds=0.2)
+    return build.fleet_over(transport, net, federation.shape, federation.classes)
 
 
 def test_a_name_belongs_to_its_key(two_groups: Federation) -> None:
@@ -188,9 +189,9 @@ def test_a_name_belongs_to_its_key(two_groups: Federation) -> None:
     grid.nodes[FIRST_NODE] = (app, {"name": "client-00"})
     mine = grid.registered[FIRST_NODE]
     fleet = fleet_over(grid, two_groups, wait_for=len(two_groups) - 1)
-    refused = fleet.begin(0)
+    fleet = fleet.begin(0)
     assert fleet.clients() == tuple(client for client in two_groups.clients if client != mine)
-    (refusal,) = refused
+    (refusal,) = fleet.ledger.refused
     assert (refusal.client, refusal.verb) == (mine, "enrol")  # and not under the name that it claims
     assert f"need {mine!r}" in refusal.reason
 
@@ -201,32 +202,33 @@ def test_without_keys_a_name_belongs_to_who_said_it_first(two_groups: Federation
     app, config = grid.nodes[FIRST_NODE]
     late = FIRST_NODE + 99
     fleet = fleet_over(grid, two_groups, wait_for=len(two_groups))
-    assert fleet.begin(0) == ()
+    assert fleet.begin(0).ledger.refused == []
     grid.nodes[late] = (app, config)
-    (refusal,) = fleet.begin(1)
+    (refusal,) = fleet.begin(1).ledger.refused
     assert refusal.reason == "client: 'client-05' is the name of another node"
     asked = len(grid.sent)
-    assert fleet.begin(2) == ()
+    fleet = fleet.begin(2)
+    assert fleet.ledger.refused == []
     assert len(grid.sent) == asked  # not asked again at once
     assert fleet.clients() == two_groups.clients
     del grid.nodes[FIRST_NODE]  # gone: now the name is free
-    fleet.begin(3)
+    fleet = fleet.begin(3)
     assert fleet.clients() == two_groups.clients[:-1]
     sleep(1.1)
-    fleet.begin(4)
+    fleet = fleet.begin(4)
     assert fleet.clients() == two_groups.clients
 
 
 def test_leaves_and_comes_back_under_the_same_name(two_groups: Federation) -> None:
     grid = grid_of(two_groups)
     fleet = fleet_over(grid, two_groups, wait_for=len(two_groups))
-    fleet.begin(0)
+    fleet = fleet.begin(0)
     name, node = grid.registered[FIRST_NODE], grid.nodes.pop(FIRST_NODE)
-    fleet.begin(1)
+    fleet = fleet.begin(1)
     assert name not in fleet.clients()
     grid.nodes[FIRST_NODE] = node
-    fleet.begin(2)
-    fleet.begin(3)
+    fleet = fleet.begin(2)
+    fleet = fleet.begin(3)
     assert name in fleet.clients()
 
 
@@ -239,7 +241,7 @@ def test_says_that_too_few_came_and_why(two_groups: Federation) -> None:
     grid.nodes[FIRST_NODE] = (client_app(broken), {"name": "client-05"})
     fleet = fleet_over(grid, two_groups, wait_for=len(two_groups))
     with pytest.raises(Stopped, match=r"too few clients came.*got 5 \| client-05: .*FileNotFoundError in enrol"):
-        fleet.begin(0)
+        fleet = fleet.begin(0)
 
 
 def test_a_lost_enrolment_is_asked_again(two_groups: Federation) -> None:
@@ -247,7 +249,7 @@ def test_a_lost_enrolment_is_asked_again(two_groups: Federation) -> None:
     lost: list[Message] = []
     grid.tamper[FIRST_NODE] = lambda reply: reply if lost else lost.append(reply)
     fleet = fleet_over(grid, two_groups, wait_for=len(two_groups))
-    fleet.begin(0)
+    fleet = fleet.begin(0)
     assert fleet.clients() == two_groups.clients
 
 
@@ -257,7 +259,7 @@ def test_a_refused_enrolment_is_in_the_log_of_the_run(two_groups: Federation, tm
     late = FIRST_NODE + 99
     grid.nodes[late] = (app, {"name": "client-00"})
     grid.registered = {**grid.registered, late: "client-77"}
-    played(FedAvg(), two_groups, tmp_path / "run", rounds=1, fleet=loopback(two_groups, "logistic", grid))
+    play_run(FedAvg(), two_groups, tmp_path / "run", rounds=1, fleet=loopback(two_groups, "logistic", grid))
     assert [(each["client"], each["verb"]) for each in refusals(tmp_path / "run")] == [("client-77", "enrol")]
 
 
@@ -273,16 +275,17 @@ def test_refuses_a_false_enrolment(two_groups: Federation, changes: dict[str, ob
 
     grid.tamper[FIRST_NODE] = tamper
     fleet = fleet_over(grid, two_groups, wait_for=len(two_groups) - 1)
-    fleet.begin(0)
+    fleet = fleet.begin(0)
     assert fleet.clients() == two_groups.clients[:-1]
 
 
 def test_a_simulated_client_that_fails_is_a_bug(two_groups: Federation) -> None:
     grid = grid_of(two_groups)
     net = net_for("logistic", two_groups.shape, two_groups.classes)
-    task = Task({"name": "lenet"}, two_groups.shape, two_groups.classes)  # not the net that the rows are of
-    fleet = FlowerFleet(grid, task, net, Deadlines(), wait_for=len(two_groups), strict=True)
-    fleet.begin(0)
+    spec = ModelSpec({"name": "lenet"}, two_groups.shape, two_groups.classes)  # not the net that the rows are of
+    transport = FlowerTransport(grid, spec, Deadlines(), wait_for=len(two_groups), strict=True)
+    fleet = build.fleet_over(transport, net, two_groups.shape, two_groups.classes)
+    fleet = fleet.begin(0)
     with pytest.raises(FedcladeError, match=r'client "client-0\d" failed'):
         fleet.evaluate(Assignment.of_one(net.first(0, 0), two_groups.clients), Round(1, seed=0))
 
@@ -318,14 +321,14 @@ def test_what_flower_cannot_read_is_a_missing_reply(two_groups: Federation, mang
     grid = grid_of(two_groups)
     grid.mangle[FIRST_NODE] = mangle
     fleet = fleet_over(grid, two_groups, wait_for=len(two_groups))
-    fleet.begin(0)
+    fleet = fleet.begin(0)
     net = net_for("logistic", two_groups.shape, two_groups.classes)
     tracemalloc.start()
     updates = fleet.train(Assignment.of_one(net.first(0, 0), two_groups.clients), Round(1, seed=0))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert updates.clients == two_groups.clients[:-1]
-    (refusal,) = updates.refused
+    (refusal,) = fleet.ledger.refused
     assert refusal.client == two_groups.clients[-1]
     assert refusal.reason.startswith("its message cannot be read: ")
     assert peak < 60_000_000  # bytes
@@ -349,11 +352,11 @@ def test_an_exception_at_a_client_says_nothing_of_its_data(two_groups: Federatio
         grid.nodes[FIRST_NODE][1],
     )
     fleet = fleet_over(grid, two_groups, wait_for=len(two_groups))
-    fleet.begin(0)
+    fleet = fleet.begin(0)
     net = net_for("logistic", two_groups.shape, two_groups.classes)
     scores = fleet.evaluate(Assignment.of_one(net.first(0, 0), two_groups.clients), Round(1, seed=0))
     assert isinstance(scores, Scores)
-    (refusal,) = scores.refused
+    (refusal,) = fleet.ledger.refused
     assert refusal.reason == "the client failed: 'KeyError in evaluate'"
     assert refusal.client == grid.registered[FIRST_NODE]
 
@@ -361,11 +364,11 @@ def test_an_exception_at_a_client_says_nothing_of_its_data(two_groups: Federatio
 def test_a_message_that_flower_does_not_take_is_a_missing_reply(two_groups: Federation) -> None:
     grid = grid_of(two_groups)
     fleet = fleet_over(grid, two_groups, wait_for=len(two_groups))
-    fleet.begin(0)
+    fleet = fleet.begin(0)
     del grid.nodes[FIRST_NODE]
     net = net_for("logistic", two_groups.shape, two_groups.classes)
     scores = fleet.evaluate(Assignment.of_one(net.first(0, 0), two_groups.clients), Round(1, seed=0))
-    (refusal,) = scores.refused
+    (refusal,) = fleet.ledger.refused
     assert refusal.reason == "Flower did not take the message"
     assert len(scores.clients) == len(two_groups) - 1
 
@@ -373,7 +376,7 @@ def test_a_message_that_flower_does_not_take_is_a_missing_reply(two_groups: Fede
 def test_several_models_to_one_client_are_one_message(two_groups: Federation) -> None:
     grid = grid_of(two_groups)
     fleet = fleet_over(grid, two_groups, wait_for=len(two_groups))
-    fleet.begin(0)
+    fleet = fleet.begin(0)
     net = net_for("logistic", two_groups.shape, two_groups.classes)
     rows = np.stack([net.first(0, number) for number in range(3)])
     before = len(grid.sent)

@@ -13,12 +13,12 @@ import pytest
 pytest.importorskip("flwr", reason="Flower is an extra: pip install 'fedclade[flower]'")
 
 from conformance.every_verb import EveryVerb
-from conformance.test_methods import without_time
 from fedclade.methods import METHODS, register
 from fedclade.nouns import InputError, Stopped
 from fedclade.runs.experiment import read_experiment
 from fedclade.runs.loop import Progress
 from fedclade.runs.run import start
+from fedclade.testing.checks import without_time
 
 register("every-verb", EveryVerb, finds_groups=True)
 FEDCLADE = Path(sys.executable).with_name("fedclade")

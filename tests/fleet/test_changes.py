@@ -6,24 +6,24 @@ import numpy as np
 import pytest
 
 import fedclade as fc
-from conformance.playing import played
 from fedclade.data import build
-from fedclade.fleet.simulated import SimulatedFleet
+from fedclade.fleet.simulated import simulated_fleet
 from fedclade.nets import net_for
 from fedclade.nouns import Assignment, InputError, Round
 from fedclade.runs.folder import RunFolder
+from fedclade.testing import play_run
 
 
 def test_newcomers_can_be_asked_from_their_round_on() -> None:
     federation = build(source="digits", world="iid", clients=6, newcomers={"rounds": (3,), "share": 0.34})
     net = net_for("logistic", federation.shape, federation.classes)
-    with SimulatedFleet(federation, net, workers=0) as fleet:
+    with simulated_fleet(federation, net, workers=0) as fleet:
         assert len(fleet.clients()) == 4
         late = next(iter(set(federation.clients) - set(fleet.clients())))
         model = Assignment.of_one(net.first(0), (late,))
         with pytest.raises(InputError, match=f'no client "{late}"'):
             fleet.evaluate(model, Round(2, 0))
-        fleet.begin(3)
+        fleet = fleet.begin(3)
         assert fleet.clients() == federation.clients
         assert fleet.evaluate(model, Round(3, 0)).clients == (late,)
 
@@ -35,7 +35,10 @@ def test_training_uses_the_data_of_the_round(workers: int) -> None:
     net = net_for("logistic", federation.shape, federation.classes)
     start = Assignment.of_one(net.first(0), (one,))
     swapped = fc.data.Federation("swapped", {one: federation.held(one, 2)}, federation.classes)
-    with SimulatedFleet(federation, net, workers=workers) as fleet, SimulatedFleet(swapped, net, workers=0) as by_hand:
+    with (
+        simulated_fleet(federation, net, workers=workers) as fleet,
+        simulated_fleet(swapped, net, workers=0) as by_hand,
+    ):
         assert not np.array_equal(fleet.train(start, Round(1, 0)).rows, by_hand.train(start, Round(1, 0)).rows)
         assert np.array_equal(fleet.train(start, Round(2, 0)).rows, by_hand.train(start, Round(2, 0)).rows)
 
@@ -49,7 +52,7 @@ def test_a_run_places_newcomers_and_judges_by_the_truth_of_the_round(tmp_path: P
         newcomers={"rounds": (3,), "share": 0.25},
         drift={"round": 4},
     )
-    verdict, models = played(fc.Local(), federation, tmp_path / "run")
+    verdict, models = play_run(fc.Local(), federation, tmp_path / "run")
     assert set(models.clients) == set(federation.clients)
     events = list(RunFolder.open(tmp_path / "run").events())
     assert [(event["round"], len(event["clients"])) for event in events if event["event"] == "newcomers"] == [(3, 2)]  # type: ignore[arg-type]
@@ -59,7 +62,7 @@ def test_a_run_places_newcomers_and_judges_by_the_truth_of_the_round(tmp_path: P
 
 
 def test_a_run_in_a_changing_world_resumes_to_the_same_models(tmp_path: Path) -> None:
-    from conformance.playing import Stop
+    from fedclade.testing import Interrupted
 
     federation = build(
         source="digits",
@@ -69,9 +72,9 @@ def test_a_run_in_a_changing_world_resumes_to_the_same_models(tmp_path: Path) ->
         newcomers={"rounds": (2,), "share": 0.25},
         drift={"round": 3},
     )
-    whole, _ = played(fc.FedAvg(), federation, tmp_path / "whole")
+    whole, _ = play_run(fc.FedAvg(), federation, tmp_path / "whole")
     for after in (1, 2, 3):
-        with pytest.raises(Stop):
-            played(fc.FedAvg(), federation, tmp_path / str(after), stop_after=after)
-        resumed, _ = played(fc.FedAvg(), federation, tmp_path / str(after))
+        with pytest.raises(Interrupted):
+            play_run(fc.FedAvg(), federation, tmp_path / str(after), stop_after=after)
+        resumed, _ = play_run(fc.FedAvg(), federation, tmp_path / str(after))
         assert resumed["model_hash"] == whole["model_hash"]

@@ -10,22 +10,35 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from fedclade.fleet.gate import IMPLAUSIBLE, Gate, diagonal, fault
-from fedclade.fleet.protocol import Ask, Reply, Verb
+from fedclade.fleet import Enrolment
+from fedclade.fleet.gate import IMPLAUSIBLE, Gate, fault
 from fedclade.nouns import Round
+from fedclade.wire import Reply, Request
+from fedclade.wire import verbs as wire
+from fedclade.wire.message import AnyRequest
+from fedclade.wire.verbs import VERBS, diagonal
 
 NOW = Round(number=3, seed=0)
 ROW = np.arange(4, dtype=np.float32)
-ENROLLED = {"a": 10, "b": 10, "c": 10}
+ENROLLED = dict.fromkeys("abc", Enrolment(10, 10))
+FIELDS: dict[str, object] = {
+    "train": wire.TrainFields(),
+    "losses": wire.NoFields(),
+    "evaluate": wire.NoFields(),
+    "sketch": wire.SketchFields(encoder="pixels", points=2, features=6),
+    "moments": wire.MomentFields(encoder="pixels", features=6, classes=3),
+    "changed": wire.ChangedFields(token=0),
+    "scatter": wire.EncodedFields(encoder="pixels", features=6),
+}
 
 
-def ask(client: str, verb: Verb = "train") -> Ask:
+def ask(client: str, verb: str = "train") -> AnyRequest:
     rows = ROW[None] if verb != "losses" else np.stack([ROW, ROW])
-    return Ask(verb, client, NOW, rows, "pixels", 2, 6, classes=3)
+    return Request(VERBS[verb], client, NOW, rows, FIELDS[verb])
 
 
-def good(client: str, verb: Verb = "train") -> Reply:
-    arrays: Mapping[Verb, Mapping[str, NDArray[np.generic]]] = {
+def good(client: str, verb: str = "train") -> Reply:
+    arrays: Mapping[str, Mapping[str, NDArray[np.generic]]] = {
         "train": {"row": ROW, "loss": np.array(0.5)},
         "losses": {"losses": np.array([0.5, 0.25])},
         "evaluate": {"correct": np.array(7, np.int64), "loss": np.array(0.5)},
@@ -46,14 +59,14 @@ def good(client: str, verb: Verb = "train") -> Reply:
     return Reply(verb, client, 3, 10, arrays[verb])
 
 
-def admitted(replies: Iterable[Reply], verb: Verb = "train") -> tuple[list[str], list[str]]:
+def admitted(replies: Iterable[Reply], verb: str = "train") -> tuple[list[str], list[str]]:
     gate = Gate({client: ask(client, verb) for client in "abc"}, ENROLLED)
     heard = [reply.client for reply in gate.admit(replies)]
     return heard, [refusal.reason for refusal in gate.refused]
 
 
 @pytest.mark.parametrize("verb", ["train", "losses", "evaluate", "sketch", "moments", "changed", "scatter"])
-def test_lets_a_good_reply_through(verb: Verb) -> None:
+def test_lets_a_good_reply_through(verb: str) -> None:
     assert fault(good("a", verb), ask("a", verb), 10) == ""
 
 
@@ -87,7 +100,7 @@ BROKEN: dict[str, tuple[Callable[[Reply], Reply], str]] = {
     "other verb": (lambda reply: replace(reply, verb="evaluate"), "verb: got 'evaluate'"),
     "a number too long to print": (lambda reply: replace(reply, examples=10**5000), "examples: got a huge number"),
     "a verb that is an array": (lambda reply: replace(reply, verb=np.array([1, 2])), "verb: got a ndarray"),  # type: ignore[arg-type]
-    "a verb without end": (lambda reply: replace(reply, verb="x" * 10**6), "verb: got 'xxx"),  # type: ignore[arg-type]
+    "a verb without end": (lambda reply: replace(reply, verb="x" * 10**6), "verb: got 'xxx"),
     "stranger": (lambda reply: replace(reply, client="z"), "client: was not asked"),
     "position for a name": (lambda reply: replace(reply, client=1), "client: was not asked"),  # type: ignore[arg-type]
 }
@@ -173,7 +186,7 @@ def test_a_flag_is_a_flag() -> None:
 
 
 def test_a_reason_is_a_short_line() -> None:
-    _, refused = admitted([replace(good("a"), verb="x" * 10**6)])  # type: ignore[arg-type]  # what a client may say
+    _, refused = admitted([replace(good("a"), verb="x" * 10**6)])
     assert len(refused[0]) < 120
 
 

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from fedclade.data import Federation
-from fedclade.fleet.protocol import Sketching
-from fedclade.fleet.simulated import SimulatedFleet
+from fedclade.fleet import Sketching
+from fedclade.fleet.simulated import simulated_fleet
 from fedclade.nets import Net, net_for
 from fedclade.nouns import Assignment, InputError, Round
 
@@ -24,7 +24,7 @@ def test_a_mean_is_the_weighted_mean_of_the_updates(two_groups: Federation, net:
         np.stack([net.first(0), net.first(1), net.first(2)]),
         {"client-00": 1, "client-01": 0, "client-02": 1, "client-03": 1, "client-05": 0},
     )
-    with SimulatedFleet(two_groups, net, workers=0) as fleet:
+    with simulated_fleet(two_groups, net, workers=0) as fleet:
         updates, means = fleet.train(starts, NOW), fleet.train_mean(starts, NOW)
     row = dict(zip(updates.clients, updates.rows.astype(np.float64), strict=True))
     count = {client: len(two_groups[client].train) for client in updates.clients}
@@ -39,7 +39,7 @@ def test_a_mean_is_the_weighted_mean_of_the_updates(two_groups: Federation, net:
 def test_the_models_sent_out_stay_as_they_were(two_groups: Federation, net: Net) -> None:
     row = net.first(0)
     kept = row.copy()
-    with SimulatedFleet(two_groups, net, workers=0) as fleet:
+    with simulated_fleet(two_groups, net, workers=0) as fleet:
         starts = Assignment.of_one(row, fleet.clients())
         fleet.train(starts, NOW)
         fleet.train_mean(starts, NOW)
@@ -49,7 +49,7 @@ def test_the_models_sent_out_stay_as_they_were(two_groups: Federation, net: Net)
 
 def test_losses_and_scores_by_hand(two_groups: Federation, net: Net) -> None:
     rows = np.stack([net.first(0), net.first(1)])
-    with SimulatedFleet(two_groups, net, workers=1) as fleet:
+    with simulated_fleet(two_groups, net, workers=1) as fleet:
         losses = fleet.losses(("client-03", "client-01"), rows, NOW)
         scores = fleet.evaluate(Assignment(rows, {"client-01": 1, "client-03": 0}), NOW)
     assert losses.clients == ("client-03", "client-01")  # the order of the request
@@ -68,7 +68,7 @@ def test_losses_and_scores_by_hand(two_groups: Federation, net: Net) -> None:
 
 
 def test_sketches_stand_for_all_examples(two_groups: Federation, net: Net) -> None:
-    with SimulatedFleet(two_groups, net, workers=1) as fleet:
+    with simulated_fleet(two_groups, net, workers=1) as fleet:
         found = fleet.sketch(("client-00", "client-02"), Sketching("pixels", 4), NOW)
     assert set(found.points) == {"client-00", "client-02"}
     for client, points in found.points.items():
@@ -77,7 +77,7 @@ def test_sketches_stand_for_all_examples(two_groups: Federation, net: Net) -> No
 
 
 def test_moments_are_those_of_each_clients_own_data(two_groups: Federation, net: Net) -> None:
-    with SimulatedFleet(two_groups, net, workers=1) as fleet:
+    with simulated_fleet(two_groups, net, workers=1) as fleet:
         described = fleet.moments(("client-02", "client-00"), "pixels", 1, 0.0, NOW)
         flags = fleet.changed({**described.tokens, "client-01": 5}, NOW)
     assert described.moments.clients == ("client-02", "client-00")
@@ -90,11 +90,11 @@ def test_moments_are_those_of_each_clients_own_data(two_groups: Federation, net:
 
 
 def test_an_unknown_client_is_an_error(two_groups: Federation, net: Net) -> None:
-    with SimulatedFleet(two_groups, net, workers=0) as fleet, pytest.raises(InputError, match='no client "nobody"'):
+    with simulated_fleet(two_groups, net, workers=0) as fleet, pytest.raises(InputError, match='no client "nobody"'):
         fleet.evaluate(Assignment.of_one(net.first(0), ("nobody",)), NOW)
 
 
 def test_the_fleet_knows_no_truth(two_groups: Federation, net: Net) -> None:
     """Nothing that can be reached from a fleet is the federation, whose truth is for metrics only."""
-    with SimulatedFleet(two_groups, net, workers=0) as fleet:
+    with simulated_fleet(two_groups, net, workers=0) as fleet:
         assert not any(value is two_groups or value is two_groups.truth for value in vars(fleet).values())

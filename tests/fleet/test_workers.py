@@ -4,6 +4,7 @@ import os
 import random
 import signal
 from collections.abc import Callable
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -12,15 +13,22 @@ import pytest
 import torch
 
 from fedclade.data import Federation
-from fedclade.fleet.protocol import Ask
-from fedclade.fleet.simulated import SimulatedFleet
-from fedclade.fleet.workers import Shared, WorkerFailed, Workers
+from fedclade.fleet import Fleet
+from fedclade.fleet.simulated import Simulation, simulated_fleet
+from fedclade.fleet.workers import Shared, Worker, WorkerFailed, Workers
 from fedclade.local import Client, path_for
 from fedclade.local.threads import one_thread
 from fedclade.nets import net_for
 from fedclade.nouns import Assignment, Round, Stopped
+from fedclade.wire import Request
+from fedclade.wire.verbs import TRAIN, TrainFields
 
 NOW = Round(number=1, seed=0)
+
+
+def workers_of(fleet: Fleet) -> list[Worker]:
+    assert isinstance(fleet.transport, Simulation)
+    return fleet.transport._workers._workers
 
 
 @pytest.mark.parametrize("net", ["mlp", "lenet", "logistic"])
@@ -29,7 +37,7 @@ def test_bits_do_not_depend_on_the_number_of_workers(net: str, alike: Federation
     first = Assignment.of_one(made.first(0), alike.clients)
     rows = []
     for workers in (0, 1, 2, 3):
-        with SimulatedFleet(alike, made, workers=workers) as fleet:
+        with simulated_fleet(alike, made, workers=workers) as fleet:
             rows.append(fleet.train_mean(first, NOW).rows)
     assert not np.array_equal(rows[0], first.rows)
     assert all(np.array_equal(rows[0], other) for other in rows[1:])
@@ -38,8 +46,8 @@ def test_bits_do_not_depend_on_the_number_of_workers(net: str, alike: Federation
 def test_a_fleet_closes_at_once_beside_a_younger_one(alike: Federation) -> None:
     """Workers inherit what the server has open; the pipes of an older fleet would keep that one's workers waiting."""
     made = net_for("logistic", alike.shape, alike.classes)
-    older, younger = (SimulatedFleet(alike, made, workers=2) for _ in range(2))
-    processes = [worker.process for worker in older._workers._workers]
+    older, younger = (simulated_fleet(alike, made, workers=2) for _ in range(2))
+    processes = [worker.process for worker in workers_of(older)]
     older.close()
     assert [process.exitcode for process in processes] == [0, 0]  # they left, and were not terminated
     younger.close()
@@ -56,13 +64,13 @@ def test_nor_on_who_is_trained_at_once(net: str, alike: Federation, monkeypatch:
     first = Assignment.of_one(made.first(0), alike.clients)
     rows = []
     for workers in (0, 1, 2):
-        with SimulatedFleet(alike, made, workers=workers) as fleet:
+        with simulated_fleet(alike, made, workers=workers) as fleet:
             rows.append(fleet.train(first, NOW).rows)
     assert all(np.array_equal(rows[0], other) for other in rows[1:])
     alone = Client(made)
     for client, row in zip(alike.clients, rows[0], strict=True):
         with one_thread():
-            own = alone.answer(Ask("train", client, NOW, first.rows), alike[client]).arrays["row"]
+            own = alone.answer(Request(TRAIN, client, NOW, first.rows, TrainFields()), alike[client]).arrays["row"]
         assert np.array_equal(own, row)
 
 
@@ -73,7 +81,7 @@ def test_each_client_gets_the_model_that_is_meant_for_it(alike: Federation) -> N
     many = Federation("many", {client: alike[alike.clients[number % 6]] for number, client in enumerate(clients)}, 10)
     scores = []
     for workers in (0, 1, 2):
-        with SimulatedFleet(many, made, workers=workers) as fleet:
+        with simulated_fleet(many, made, workers=workers) as fleet:
             for shift in (0, 3):
                 rows = np.stack([made.first(number + shift) for number in range(7)])
                 models = Assignment(rows, {client: number % 7 for number, client in enumerate(clients)})
@@ -89,8 +97,8 @@ def test_each_client_gets_the_model_that_is_meant_for_it(alike: Federation) -> N
 
 def test_there_are_no_more_workers_than_processors(alike: Federation) -> None:
     made = net_for("logistic", alike.shape, alike.classes)
-    with SimulatedFleet(alike, made, workers=200) as fleet:
-        assert len(fleet._workers._workers) <= len(os.sched_getaffinity(0))
+    with simulated_fleet(alike, made, workers=200) as fleet:
+        assert len(workers_of(fleet)) <= len(os.sched_getaffinity(0))
 
 
 def test_workers_do_as_well_after_torch_was_used_with_threads(alike: Federation) -> None:
@@ -101,7 +109,7 @@ def test_workers_do_as_well_after_torch_was_used_with_threads(alike: Federation)
         weights = torch.randn(600, 600, requires_grad=True)
         (weights @ weights).sum().backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
         made = net_for("lenet", alike.shape, alike.classes)
-        with SimulatedFleet(alike, made, workers=2) as fleet:
+        with simulated_fleet(alike, made, workers=2) as fleet:
             assert len(fleet.train_mean(Assignment.of_one(made.first(0), alike.clients), NOW).heard) == 6
     finally:
         torch.set_num_threads(before)
@@ -114,7 +122,7 @@ def test_an_own_function_can_make_the_net(alike: Federation) -> None:
         alike.shape,
         10,
     )
-    with SimulatedFleet(alike, made, workers=2) as fleet:
+    with simulated_fleet(alike, made, workers=2) as fleet:
         scores = fleet.evaluate(Assignment.of_one(made.first(0), alike.clients), NOW)
     assert scores.clients == alike.clients
 
@@ -124,27 +132,27 @@ def test_a_bug_in_a_client_stops_the_run(alike: Federation) -> None:
     made = net_for(lambda: torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(3, 10)), alike.shape, 10)
     first = Assignment.of_one(made.first(0), alike.clients)
     with (
-        SimulatedFleet(alike, made, workers=1) as fleet,
+        simulated_fleet(alike, made, workers=1) as fleet,
         pytest.raises(WorkerFailed, match="cannot be multiplied") as caught,
     ):
         fleet.train_mean(first, NOW)
     assert "Traceback" in caught.value.__notes__[0]
-    with SimulatedFleet(alike, made, workers=0) as fleet, pytest.raises(RuntimeError, match="cannot be multiplied"):
+    with simulated_fleet(alike, made, workers=0) as fleet, pytest.raises(RuntimeError, match="cannot be multiplied"):
         fleet.train_mean(first, NOW)
 
 
 def test_a_dead_worker_is_noticed(alike: Federation) -> None:
     made = net_for("logistic", alike.shape, alike.classes)
-    with SimulatedFleet(alike, made, workers=2) as fleet:
-        os.kill(fleet._workers._workers[1].process.pid or 0, signal.SIGKILL)
+    with simulated_fleet(alike, made, workers=2) as fleet:
+        os.kill(workers_of(fleet)[1].process.pid or 0, signal.SIGKILL)
         with pytest.raises(Stopped, match=r"a worker process died.*exit code -9"):
             fleet.train_mean(Assignment.of_one(made.first(0), alike.clients), NOW)
 
 
 def test_workers_leave_when_they_are_closed(alike: Federation) -> None:
     made = net_for("logistic", alike.shape, alike.classes)
-    fleet = SimulatedFleet(alike, made, workers=2)
-    pids = [worker.process.pid for worker in fleet._workers._workers]
+    fleet = simulated_fleet(alike, made, workers=2)
+    pids = [worker.process.pid for worker in workers_of(fleet)]
     open_before = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 0
     fleet.close()
     for pid in pids:
@@ -175,17 +183,17 @@ def test_answers_that_nobody_waited_for_are_not_taken_for_others(workers: int, a
     """A call that is given up after two replies, as at a deadline, leaves nothing behind for the next one."""
     made = net_for("logistic", alike.shape, alike.classes)
     first, second = (Assignment.of_one(made.first(number), alike.clients) for number in (0, 1))
-    with SimulatedFleet(alike, made, workers=0) as fleet:
+    with simulated_fleet(alike, made, workers=0) as fleet:
         wanted = fleet.train_mean(second, NOW)
     cut = True
-    with SimulatedFleet(
+    with simulated_fleet(
         alike, made, workers=workers, wire=lambda replies: islice(replies, 2) if cut else replies
     ) as fleet:
         assert len(fleet.train_mean(first, NOW).heard) == 2
         cut = False
         found = fleet.train_mean(second, NOW)
     assert found.heard == alike.clients
-    assert found.refused == ()
+    assert fleet.ledger.refused == []
     assert np.array_equal(found.rows, wanted.rows)
 
 
@@ -198,7 +206,7 @@ def test_modules_that_draw_from_other_generators_are_seeded_too(draws: Callable[
     made = net_for(lambda: Noisy(64, 10), alike.shape, 10)
     rows = []
     for workers in (0, 2):
-        with SimulatedFleet(alike, made, workers=workers) as fleet:
+        with simulated_fleet(alike, made, workers=workers) as fleet:
             rows.append(fleet.train_mean(Assignment.of_one(made.first(0), alike.clients), NOW).rows)
     assert np.array_equal(rows[0], rows[1])
 
@@ -206,9 +214,12 @@ def test_modules_that_draw_from_other_generators_are_seeded_too(draws: Callable[
 def test_a_worker_has_one_request_in_hand_and_one_in_store(alike: Federation) -> None:
     """Whatever the number of clients, no more models than that stand in shared memory; near the end, none in store."""
     made = net_for("logistic", alike.shape, alike.classes)
-    asks = [Ask("train", client, NOW, made.first(number)[None]) for number, client in enumerate(alike.clients)]
+    asks = [
+        Request(TRAIN, client, NOW, made.first(number)[None], TrainFields())
+        for number, client in enumerate(alike.clients)
+    ]
     playing = Client(made)
-    workers = Workers(lambda asks: playing.answers([(ask, alike[ask.client]) for ask in asks]), 2)
+    workers = Workers(partial(playing.answers, held=alike.held), 2)
     under_way = []
     for answered, _ in enumerate(workers.ask(asks), 1):
         under_way.append(sum(len(worker.waiting) for worker in workers._workers))

@@ -17,7 +17,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, redirect_stdout
+from contextlib import AbstractContextManager, redirect_stdout
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -32,23 +32,23 @@ sys.path.insert(0, str(HERE.parent))
 import numpy as np
 
 from conformance.loopback import grid_of
-from conformance.playing import losing, lying
-from conformance.test_methods import not_a_number, too_many_examples
 from fedclade.cli.app import code_of
 from fedclade.data import Federation
-from fedclade.fleet.flower.grid import Deadlines, FlowerFleet
-from fedclade.fleet.protocol import Reply
-from fedclade.fleet.simulated import SimulatedFleet, Wire, undisturbed
-from fedclade.fleet.site import Task
+from fedclade.fleet import Fleet
+from fedclade.fleet.build import fleet_over
+from fedclade.fleet.flower.grid import Deadlines, FlowerTransport
+from fedclade.fleet.simulated import Wire, simulated_fleet, undisturbed
+from fedclade.fleet.site import ModelSpec
 from fedclade.nets import Net, net_for
 from fedclade.nets.attention_shelf import ATTENTION
 from fedclade.nets.shelf import Kept, write
 from fedclade.relate.attention import size
 from fedclade.runs.experiment import Experiment, experiment_from
 from fedclade.runs.folder import RunFolder
-from fedclade.runs.loop import Engine
 from fedclade.runs.run import start
 from fedclade.runs.venue import venue_of
+from fedclade.testing import drop_replies, lie
+from fedclade.testing.wires import Disturbed, not_a_number, too_many_examples
 from golden.variants import LOCAL, NET, RUN, WORLDS, Table, entries
 
 FILE = HERE / "golden.json"
@@ -91,38 +91,28 @@ def run_entry(path: Path, world: str, fleet: str, broken: str, sections: Table) 
 
 def fleet_of(
     experiment: Experiment, federation: Federation, fleet: str, broken: str
-) -> Callable[[Net], AbstractContextManager[Engine]]:
+) -> Callable[[Net], AbstractContextManager[Fleet]]:
     """The fleet of a run: in this process, or over Flower's messages, with somebody who lies or is silent."""
     wires: dict[str, Wire] = {
         "": undisturbed,
-        "silent": losing(LIAR),
-        "not a number": lying(LIAR, not_a_number),
-        "too many examples": lying(LIAR, too_many_examples),
+        "silent": drop_replies(LIAR),
+        "not a number": lie(LIAR, not_a_number),
+        "too many examples": lie(LIAR, too_many_examples),
     }
     wire = wires[broken]
     if fleet == "simulated":
-        return lambda net: SimulatedFleet(federation, net, workers=0, wire=wire)
+        return lambda net: simulated_fleet(federation, net, workers=0, wire=wire)
 
-    @contextmanager
-    def over_flower(net: Net) -> Iterator[Engine]:
-        opened = FlowerFleet(
+    def over_flower(net: Net) -> Fleet:
+        transport = FlowerTransport(
             grid_of(federation),
-            Task(experiment.net, federation.shape, federation.classes),
-            net,
+            ModelSpec(experiment.net, federation.shape, federation.classes),
             Deadlines(),
             present=federation.present,
             turns=sorted({*federation.joins.values(), *(change.round for change in federation.changes)}),
             strict=True,
         )
-        carry = opened._post.carry  # replies are disturbed where they have arrived
-
-        def disturbed(asks: Any) -> Any:
-            arrived = list(carry(asks))
-            replies = [each for each in arrived if isinstance(each, Reply)]
-            return [*wire(iter(replies)), *(each for each in arrived if not isinstance(each, Reply))]
-
-        object.__setattr__(opened._post, "carry", disturbed)
-        yield opened
+        return fleet_over(Disturbed(transport, wire), net, federation.shape, federation.classes)
 
     return over_flower
 
@@ -158,18 +148,20 @@ def group_entries(folder: Path, wanted: Callable[[str], bool]) -> Iterator[tuple
 def tables() -> Iterator[tuple[str, list[str]]]:
     """Small tables of sites: two groups, flipped labels, nested groups, one odd site, nothing at all."""
     rng = np.random.default_rng(5)
-    for name, shift, flip in (
-        ("alike", lambda site: 0.0, lambda site: False),
-        ("two", lambda site: 3.0 * (site % 2), lambda site: False),
-        ("flipped", lambda site: 0.0, lambda site: site % 2 == 0),
-        ("nested", lambda site: 8.0 * (site % 2) + 2.0 * (site % 4 > 1), lambda site: False),
-        ("odd", lambda site: 5.0 * (site == 4), lambda site: False),
-    ):
+    sites = np.arange(12)
+    shifts = {
+        "alike": 0.0 * sites,
+        "two": 3.0 * (sites % 2),
+        "flipped": 0.0 * sites,
+        "nested": 8.0 * (sites % 2) + 2.0 * (sites % 4 > 1),
+        "odd": 5.0 * (sites == 4),
+    }
+    for name, shift in shifts.items():
         lines = ["site,heat,speed,size,fault"]
         for site in range(12):
             inputs = rng.normal(size=(50, 3)) * (1.0, 20.0, 0.1)
-            inputs[:, 0] += shift(site)
-            faults = (inputs[:, 0] - shift(site) + inputs[:, 1] / 20 > 0) ^ flip(site)
+            inputs[:, 0] += shift[site]
+            faults = (inputs[:, 0] - shift[site] + inputs[:, 1] / 20 > 0) ^ (name == "flipped" and site % 2 == 0)
             for row, fault in zip(inputs, faults, strict=True):
                 lines.append(f"s{site:02d},{row[0]:.5f},{row[1]:.5f},{row[2]:.5f},{'yes' if fault else 'no'}")
         yield name, lines

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from fedclade.data import ClientData, Federation, Part
-from fedclade.fleet.protocol import Ask
 from fedclade.local import Client
 from fedclade.local.steps import drawn
 from fedclade.nets import net_for
 from fedclade.nouns import InputError, LocalTraining, Round, Row
+from fedclade.wire import Request
+from fedclade.wire.verbs import TRAIN, TrainFields
 
 
 def at(number: int, batch: int, steps: int = 0) -> Round:
@@ -56,8 +57,9 @@ def test_a_step_is_one_step(alike: Federation, path: str) -> None:
 
 
 def asked(client: Client, row: Row, data: ClientData, now: Round) -> Row:
-    reply = client.answer(Ask("train", "a", now, row[None]), data)
-    (together,) = client.answers([(Ask("train", "a", now, row[None]), data)])
+    request = Request(TRAIN, "a", now, row[None], TrainFields())
+    reply = client.answer(request, data)
+    (together,) = client.answers([request], lambda *_: data)
     np.testing.assert_array_equal(reply.arrays["row"], together.arrays["row"])
     assert reply.examples == together.examples == len(data.train)
     return np.asarray(reply.arrays["row"])

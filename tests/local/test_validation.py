@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from fedclade.data import Federation
-from fedclade.fleet.protocol import Ask
 from fedclade.local import Client
 from fedclade.local.validation import judged, learned
 from fedclade.nets import net_for
 from fedclade.nouns import LocalTraining, Round
+from fedclade.wire import Request
+from fedclade.wire.verbs import LOSSES, TRAIN, NoFields, TrainFields
 
 NOW = Round(1, seed=3, validation=0.25)
 
@@ -41,16 +42,17 @@ def test_held_out_examples_do_not_reach_training(alike: Federation, path: str) -
     net = net_for("logistic", alike.shape, alike.classes)
     client, held = Client(net, path), alike["client-00"]  # type: ignore[arg-type]  # one of the two
     now = replace(NOW, local=LocalTraining(epochs=2, lr=0.3))
-    ask = Ask("train", "client-00", now, net.first(0)[None])
+    ask = Request(TRAIN, "client-00", now, net.first(0)[None], TrainFields())
+    losses_of = Request(LOSSES, "client-00", now, net.first(0)[None], NoFields())
     alone = replace(held, train=learned(held.train, now, "client-00"))
     reply = client.answer(ask, held)
     wanted = client.answer(replace(ask, now=replace(now, validation=0.0)), alone)
     assert np.array_equal(reply.arrays["row"], wanted.arrays["row"])
     assert reply.examples == wanted.examples == len(alone.train)
-    (both,) = client.answers([(ask, held)])
+    (both,) = client.answers([ask], lambda *_: held)
     assert np.array_equal(both.arrays["row"], reply.arrays["row"])
-    losses = client.answer(replace(ask, verb="losses"), held)
+    losses = client.answer(losses_of, held)
     others = replace(held, train=judged(held.train, now, "client-00"))
-    wanted = client.answer(replace(ask, verb="losses", now=replace(now, validation=0.0)), others)
+    wanted = client.answer(replace(losses_of, now=replace(now, validation=0.0)), others)
     assert np.array_equal(losses.arrays["losses"], wanted.arrays["losses"])
     assert losses.examples == len(others.train)

@@ -5,7 +5,8 @@ from contextlib import contextmanager
 from functools import partial
 
 from fedclade.data import Federation
-from fedclade.fleet.simulated import SimulatedFleet
+from fedclade.fleet import Fleet
+from fedclade.fleet.simulated import simulated_fleet
 from fedclade.methods import First
 from fedclade.nets import Net, net_for
 from fedclade.nouns import LocalTraining, Round
@@ -14,10 +15,10 @@ LOCAL = LocalTraining(epochs=1, batch=10, lr=0.1)
 
 
 @contextmanager
-def fleet_of(federation: Federation, net: str = "logistic") -> Iterator[tuple[SimulatedFleet, Net, First]]:
+def fleet_of(federation: Federation, net: str = "logistic") -> Iterator[tuple[Fleet, Net, First]]:
     """A fleet in this process, its net, and the first models of seed 3."""
     made = net_for(net, federation.shape, federation.classes)
-    with SimulatedFleet(federation, made, workers=0) as fleet:
+    with simulated_fleet(federation, made, workers=0) as fleet:
         yield fleet, made, partial(made.first, 3)
 
 

@@ -1,20 +1,32 @@
 """A fleet without data: each client pulls every model a share of the way to a point of its own."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedclade.fleet.protocol import Described, Flags, Losses, Means, Scatter, Scores, Sketches, Sketching, Updates
-from fedclade.nouns import Assignment, ClientId, Round, Row, Rows
+from fedclade.fleet import Enrolment, Fleet, ModelShape
+from fedclade.nouns import ClientId, Encoding, Row
+from fedclade.wire import Arrays, Reply
+from fedclade.wire.message import AnyRequest
 
 STEP = 0.5  # of the way
 
 
+class NoFiles:
+    """No encoder and no network."""
+
+    def encoder(self, name: str) -> Encoding:
+        raise AssertionError(name)
+
+    def attention(self, name: str, kind: str) -> Row:
+        raise AssertionError(name, kind)
+
+
 @dataclass
 class Pulling:
-    """What a client minimises is half the squared distance to its point; all of it is known by hand."""
+    """A transport. What a client minimises is half the squared distance to its point; all of it is known by hand."""
 
     points: dict[ClientId, NDArray[np.float32]]
     silent: set[ClientId] = field(default_factory=set)
@@ -23,64 +35,41 @@ class Pulling:
     """The points by which clients judge models; their own where none is given."""
     count: dict[ClientId, int] = field(default_factory=dict)
     """Examples; 1 where none is given."""
+    cpu_seconds = 0.0
+
+    def fleet(self) -> Fleet:
+        size = len(next(iter(self.points.values())))
+        return Fleet(self, ModelShape(size, (size,), 2), NoFiles())
 
     def clients(self) -> tuple[ClientId, ...]:
         return tuple(sorted(set(self.points) - self.away))
 
-    def examples(self, clients: Sequence[ClientId]) -> dict[ClientId, int]:
-        return {client: self.count.get(client, 1) for client in clients}
+    def begin(self, _: int) -> tuple[()]:
+        return ()
 
-    def layers(self) -> tuple[int, ...]:
-        return (len(next(iter(self.points.values()))),)
+    def close(self) -> None:
+        """Nothing to let go of."""
 
-    def train(self, starts: Assignment, now: Round, towards: Row | None = None) -> Updates:
-        assert towards is None
-        heard = tuple(client for client in starts.home if client not in self.silent)
-        step = now.local.lr if now.local.batch == 10**9 else STEP
-        rows = [
-            starts.row_of(client) + np.float32(step) * (self.points[client] - starts.row_of(client)) for client in heard
-        ]
-        shape = (len(heard), starts.rows.shape[1])
-        examples = np.array([self.count.get(client, 1) for client in heard], np.int64)
-        return Updates(heard, np.array(rows, np.float32).reshape(shape), examples, np.zeros(len(heard)))
+    def enrolled(self) -> dict[ClientId, Enrolment]:
+        return {client: Enrolment(self.count.get(client, 1), 1) for client in self.clients()}
 
-    def train_mean(self, starts: Assignment, now: Round, encoder: str = "") -> Means:
-        assert not encoder
-        updates = self.train(starts, now)
-        rows = np.array(starts.rows)
-        for number in set(starts.home.values()):
-            mine = [place for place, client in enumerate(updates.clients) if starts.home[client] == number]
-            if mine:
-                rows[number] = np.average(updates.rows[mine], axis=0, weights=updates.examples[mine])
-        return Means(rows, np.ones(len(rows), np.int64), updates.clients, 0.0)
+    def carry(self, requests: Mapping[ClientId, AnyRequest]) -> Iterator[Reply]:
+        for client, request in requests.items():
+            if client not in self.silent:
+                examples = self.count.get(client, 1)
+                yield Reply(request.verb.name, client, request.now.number, examples, self.answer(request))
 
-    def losses(self, clients: Sequence[ClientId], rows: Rows, now: Round) -> Losses:  # noqa: ARG002  # a verb's form
-        heard = tuple(client for client in clients if client not in self.silent)
-        wanted = {**self.points, **self.held_out}
-        table = [[float(((row - wanted[client]) ** 2).sum()) for row in rows] for client in heard]
-        examples = np.array([self.count.get(client, 1) for client in heard], np.int64)
-        return Losses(heard, np.array(table).reshape(len(heard), len(rows)), examples)
-
-    def evaluate(self, models: Assignment, now: Round) -> Scores:
-        raise NotImplementedError
-
-    def weights(self, encoder: str) -> Row:
-        raise NotImplementedError
-
-    def attention(self, network: str, kind: str) -> Row:
-        raise NotImplementedError
-
-    def sketch(self, clients: Sequence[ClientId], how: Sketching, now: Round) -> Sketches:
-        raise NotImplementedError
-
-    def scatter(self, clients: Sequence[ClientId], encoder: str, now: Round) -> Scatter:
-        raise NotImplementedError
-
-    def moments(self, clients: Sequence[ClientId], encoder: str, fewest: int, noise: float, now: Round) -> Described:
-        raise NotImplementedError
-
-    def changed(self, tokens: Mapping[ClientId, int], now: Round) -> Flags:
-        raise NotImplementedError
+    def answer(self, request: AnyRequest) -> Arrays:
+        point, rows = self.points[request.client], request.rows
+        if request.verb.name == "losses":
+            point = self.held_out.get(request.client, point)
+            return {"losses": np.array([float(((row - point) ** 2).sum()) for row in rows])}
+        assert request.verb.name == "train"
+        assert len(rows) == 1
+        local = request.now.local
+        step = local.lr if local.batch == 10**9 else STEP
+        row = (rows[0] + np.float32(step) * (point - rows[0])).astype(np.float32)
+        return {"row": row, "loss": np.array(0.0)}
 
 
 def grouped(

@@ -23,13 +23,13 @@ def at(number: int, participation: float = 1.0) -> Round:
 
 def begun(method: fc.CFL, fleet: Pulling) -> Tree:
     size = len(next(iter(fleet.points.values())))
-    return method.start(fleet, lambda _: np.zeros(size, np.float32), at(0))
+    return method.start(fleet.fleet(), lambda _: np.zeros(size, np.float32), at(0))[0]
 
 
 def rounds(method: fc.CFL, fleet: Pulling, count: int, participation: float = 1.0) -> Tree:
     tree = begun(method, fleet)
     for number in range(1, count + 1):
-        tree, _ = method.round(tree, fleet, at(number, participation))
+        tree, _ = method.round(tree, fleet.fleet(), at(number, participation))
     return tree
 
 

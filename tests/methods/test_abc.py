@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 
 import fedclade as fc
-from conformance.playing import Stop, played
 from fedclade.api import Settings
 from fedclade.data import Federation, build
-from fedclade.fleet.protocol import Updates
-from fedclade.fleet.simulated import SimulatedFleet
+from fedclade.fleet import Updates
+from fedclade.fleet.simulated import simulated_fleet
 from fedclade.methods.selection import Selection, Standing, participants
 from fedclade.nets import net_for
 from fedclade.nouns import Assignment, Groups, InputError, LocalTraining, Round, Rows
 from fedclade.runs.compare import planned
 from fedclade.runs.experiment import experiment_from
 from fedclade.runs.folder import RunFolder
+from fedclade.testing import Interrupted, play_run
 
 NOW = Round(1, 3, 0.5, LocalTraining(batch=24, lr=0.4))
 
@@ -57,8 +57,8 @@ def test_a_check_in_is_a_round_of_everybody(halves: Federation) -> None:
     """Everybody sends its model once; the new one is the mean of them all, weighted by examples."""
     net = net_for("logistic", halves.shape, halves.classes)
     method = fc.ABC()
-    with SimulatedFleet(halves, net, workers=0) as fleet:
-        before = method.start(fleet, lambda _: net.first(0), replace(NOW, number=0))
+    with simulated_fleet(halves, net, workers=0) as fleet:
+        before = method.start(fleet, lambda _: net.first(0), replace(NOW, number=0))[0]
         after, facts = method.round(before, fleet, NOW)
         everybody = fleet.train(Assignment.of_one(net.first(0), fleet.clients()), NOW)
     assert facts["chosen"] == list(halves.clients)
@@ -185,10 +185,10 @@ def test_inside_groups_every_model_has_its_share() -> None:
     ("method", "selection"), [(fc.ABC(check_in=2), Selection()), (fc.FedAvg(), Selection(selection="pca", check_in=2))]
 )
 def test_a_kill_changes_nothing(halves: Federation, tmp_path: Path, method: Any, selection: Selection) -> None:
-    whole, _ = played(method, halves, tmp_path / "whole", rounds=5, selection=selection)
-    with pytest.raises(Stop):
-        played(method, halves, tmp_path / "cut", rounds=5, stop_after=3, selection=selection)
-    cut, _ = played(method, halves, tmp_path / "cut", rounds=5, selection=selection)
+    whole, _ = play_run(method, halves, tmp_path / "whole", rounds=5, selection=selection)
+    with pytest.raises(Interrupted):
+        play_run(method, halves, tmp_path / "cut", rounds=5, stop_after=3, selection=selection)
+    cut, _ = play_run(method, halves, tmp_path / "cut", rounds=5, selection=selection)
     assert cut["model_hash"] == whole["model_hash"]
     facts = [[event["facts"] for event in rounds_of(tmp_path / name)] for name in ("whole", "cut")]
     assert json.dumps(facts[0]) == json.dumps(facts[1])

@@ -11,13 +11,13 @@ import torch
 import fedclade as fc
 from fedclade.api import Settings, planned
 from fedclade.data import Federation
-from fedclade.fleet.protocol import Reply
-from fedclade.fleet.simulated import SimulatedFleet
+from fedclade.fleet.simulated import simulated_fleet
 from fedclade.methods import AnyMethod
 from fedclade.nets import net_for
 from fedclade.nouns import Assignment, LocalTraining, Round
 from fedclade.runs.loop import Progress
 from fedclade.runs.run import start
+from fedclade.wire import Reply
 
 PLAN: Settings = {"rounds": 8, "participation": 1.0, "epochs": 2, "batch": 24, "lr": 0.4, "workers": 0}
 CANARY = "a canary that sings 4711"
@@ -87,7 +87,7 @@ def test_what_a_client_sends_is_blind(two_groups: Federation) -> None:
                 yield reply
 
         start = np.zeros(net.size, np.float32) if blind else net.first(0)
-        with SimulatedFleet(two_groups, net, workers=0, wire=listening) as fleet:
+        with simulated_fleet(two_groups, net, workers=0, wire=listening) as fleet:
             now = Round(1, 0, 1.0, LocalTraining(lr=0.4, blind=blind))
             fleet.train(Assignment.of_one(start, two_groups.clients), now)
     for plain, hidden in zip(seen[False], seen[True], strict=True):
@@ -162,9 +162,9 @@ def test_flower_carries_blind_models_and_validation_shares(two_groups: Federatio
     now = Round(1, 0, 1.0, LocalTraining(lr=0.4, blind=True), validation=0.25)
     sent = Assignment.of_one(np.zeros(net.size, np.float32), two_groups.clients)
     found = []
-    for engine in (SimulatedFleet(two_groups, net, workers=0), loopback(two_groups, "logistic")(net)):
+    for engine in (simulated_fleet(two_groups, net, workers=0), loopback(two_groups, "logistic")(net)):
         with engine as fleet:
-            fleet.begin(1)
+            fleet = fleet.begin(1)
             trained_now = fleet.train(sent, now)
             found.append((trained_now, fleet.losses(two_groups.clients, trained_now.rows[:2], now)))
     (here, losses), (there, others) = found

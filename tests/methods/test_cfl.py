@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,14 @@ import pytest
 
 import fedclade as fc
 from fedclade.data import Federation
-from fedclade.fleet.protocol import Updates
 from fedclade.methods import Facts
 from fedclade.methods.criteria import Thresholds
 from fedclade.methods.parameter_tree import Tree
 from fedclade.methods.signs import Signs, Update
 from fedclade.methods.signs import shown as signs_of
-from fedclade.nouns import Assignment, Groups, Round, Row
+from fedclade.nouns import ClientId, Groups
+from fedclade.wire import Reply
+from fedclade.wire.message import AnyRequest
 from methods.pulling import STEP, Pulling, grouped
 from methods.splitting import ALWAYS, NEVER, at, begun, everybody, rounds
 
@@ -44,7 +46,7 @@ def test_nobody_is_lost_or_doubled_in_six_successive_splits(seed: int) -> None:
     method = fc.CFL(rule="absolute", eps1=0.1, eps2=1.0)
     tree = begun(method, fleet)
     for number in range(1, 41):
-        tree, _ = method.round(tree, fleet, at(number))
+        tree, _ = method.round(tree, fleet.fleet(), at(number))
         check_nobody_is_lost(tree, fleet)
     assert len(tree.nodes) == 13
     assert everybody(tree).groups() == Groups.from_labels(home)
@@ -75,7 +77,7 @@ def test_the_norm_of_the_mean_and_not_the_mean_of_the_norms() -> None:
     told = []
     for eps1, eps2 in ((0.01, 0.49), (0.01, 0.51)):
         method = fc.CFL(rule="absolute", eps1=eps1, eps2=eps2)
-        tree, facts = method.round(begun(method, Pulling(POINTS)), Pulling(POINTS), at(1))
+        tree, facts = method.round(begun(method, Pulling(POINTS)), Pulling(POINTS).fleet(), at(1))
         (cluster,) = shown(facts)
         assert (cluster["mean_norm"], cluster["largest_norm"]) == (0, STEP)
         told.append(tree.leaves())
@@ -85,7 +87,7 @@ def test_the_norm_of_the_mean_and_not_the_mean_of_the_norms() -> None:
 def test_the_mean_is_weighted_by_examples() -> None:
     """Three examples pull by +1/2 and one by -1/2: (3 - 1) / 4 of 1/2."""
     fleet = Pulling(POINTS, count={"a": 3})
-    tree, facts = fc.CFL(**NEVER).round(begun(fc.CFL(), fleet), fleet, at(1))
+    tree, facts = fc.CFL(**NEVER).round(begun(fc.CFL(), fleet), fleet.fleet(), at(1))
     (cluster,) = shown(facts)
     assert cluster["mean_norm"] == pytest.approx(0.25)
     assert tree.nodes[0].model.tolist() == [0.25, 0]
@@ -127,11 +129,11 @@ def test_a_part_is_as_restless_as_its_median_client() -> None:
     """By hand: three to the right by 1, 1 and 5, three to the left by 2. The medians are 1 and 2, the longest is 5."""
     moved = {"a": 1, "b": 1, "c": 5, "d": -2, "e": -2, "f": -2}
     heard = {client: Update(np.array([by, 0], np.float32), 10, 1) for client, by in moved.items()}
-    signs, found, _ = signs_of(heard, 0.0, 3.0)
+    signs, found = signs_of(heard, 0.0, 3.0)
     assert found is not None
     assert found.parts == (("a", "b", "c"), ("d", "e", "f"))
     assert (signs.usual_norm, signs.largest_norm, signs.usual_seen) == (2, 5, 3)
-    alone, none, _ = signs_of({"c": heard["c"]}, 0.0, 3.0)
+    alone, none = signs_of({"c": heard["c"]}, 0.0, 3.0)
     assert none is None
     assert (alone.usual_norm, alone.usual_seen) == (5, 5)
 
@@ -178,7 +180,7 @@ def test_only_the_same_parts_twice_are_split() -> None:
     tree = begun(method, fleet)
     asked = []
     for number in range(1, 20):
-        tree, _ = method.round(tree, fleet, at(number))
+        tree, _ = method.round(tree, fleet.fleet(), at(number))
         if tree.nodes[0].split is not None:
             break
         asked.append(tree.nodes[0].in_a_row)
@@ -203,7 +205,7 @@ def test_newcomers_walk_down_to_their_own_group() -> None:
     fleet.away = set(late)
     tree = rounds(fc.CFL(), fleet, 40)
     fleet.away = set()
-    placed = fc.CFL().place(tree, tuple(late), fleet, at(41))
+    placed = fc.CFL().place(tree, tuple(late), fleet.fleet(), at(41))[0]
     assert len(tree.leaves()) == 4
     assert everybody(placed).groups() == Groups.from_labels(home)
 
@@ -216,7 +218,7 @@ def test_who_is_silent_at_a_split_walks_down_when_it_is_heard() -> None:
     assert len(tree.leaves()) == 2
     assert set(everybody(tree).clients) == set(home)
     fleet.silent = set()
-    tree, _ = fc.CFL().round(tree, fleet, at(21))
+    tree, _ = fc.CFL().round(tree, fleet.fleet(), at(21))
     check_nobody_is_lost(tree, fleet)
     assert everybody(tree).groups() == Groups.from_labels(home)
 
@@ -226,7 +228,7 @@ def test_with_half_of_the_clients_it_compares_the_latest_updates() -> None:
     method = fc.CFL()
     tree = begun(method, fleet)
     for number in range(1, 80):
-        tree, _ = method.round(tree, fleet, at(number, 0.5))
+        tree, _ = method.round(tree, fleet.fleet(), at(number, 0.5))
         assert all(number - update.round <= method.fresh for update in tree.latest.values())
         assert sorted(tree.home) == sorted(home)
     assert everybody(tree).groups() == Groups.from_labels(home)
@@ -239,11 +241,11 @@ def test_who_waits_walks_down_before_models_are_evaluated() -> None:
     tree = begun(method, fleet)
     for number in range(1, 60):
         before = tree
-        tree, facts = method.round(tree, fleet, at(number, 0.1))
+        tree, facts = method.round(tree, fleet.fleet(), at(number, 0.1))
         if facts["splits"]:
             break
     assert tree.waiting(tuple(home))
-    judged, _ = method.round(before, fleet, replace(at(number, 0.1), judged=True))
+    judged, _ = method.round(before, fleet.fleet(), replace(at(number, 0.1), judged=True))
     assert not judged.waiting(tuple(home))
     check_nobody_is_lost(judged, fleet)
 
@@ -260,13 +262,13 @@ def test_updates_are_kept_only_where_they_are_needed() -> None:
 def asked_of(fleet: Pulling) -> list[tuple[int, list[str]]]:
     """From now on: the batch and the clients of every call for training."""
     calls: list[tuple[int, list[str]]] = []
-    plain = fleet.train
+    plain = fleet.carry
 
-    def train(starts: Assignment, now: Round, towards: Row | None = None) -> Updates:
-        calls.append((now.local.batch, list(starts.home)))
-        return plain(starts, now, towards)
+    def carry(requests: Mapping[ClientId, AnyRequest]) -> Iterator[Reply]:
+        calls.extend({request.now.local.batch: list(requests) for request in requests.values()}.items())
+        return plain(requests)
 
-    fleet.train = train  # type: ignore[method-assign]  # this one object listens
+    fleet.carry = carry  # type: ignore[method-assign]  # this one object listens
     return calls
 
 
@@ -278,7 +280,7 @@ def test_who_walks_down_by_gradients_is_asked_for_nothing_else() -> None:
     assert len(tree.leaves()) == 2
     fleet.away = set()
     calls = asked_of(fleet)
-    placed = method.place(tree, ("client-03",), fleet, at(21))
+    placed = method.place(tree, ("client-03",), fleet.fleet(), at(21))[0]
     assert calls == [(10**9, ["client-03"])]
     assert everybody(placed).groups() == Groups.from_labels(home)
 
@@ -288,14 +290,14 @@ def test_a_cluster_whose_gradients_are_lost_still_learns() -> None:
     fleet, _ = grouped(1, groups=2, each=4)
     method = fc.CFL(similarity="gradients")
     tree = begun(method, fleet)
-    plain = fleet.train
+    plain = fleet.carry
 
-    def train(starts: Assignment, now: Round, towards: Row | None = None) -> Updates:
-        fleet.silent = set(fleet.points) if now.local.batch == 10**9 else set()
-        return plain(starts, now, towards)
+    def carry(requests: Mapping[ClientId, AnyRequest]) -> Iterator[Reply]:
+        fleet.silent = {client for client, each in requests.items() if each.now.local.batch == 10**9}
+        return plain(requests)
 
-    fleet.train = train  # type: ignore[method-assign]  # this one object forgets
-    tree, facts = method.round(tree, fleet, at(1))
+    fleet.carry = carry  # type: ignore[method-assign]  # this one object forgets
+    tree, facts = method.round(tree, fleet.fleet(), at(1))
     assert facts["clusters"] == []
     wanted = STEP * np.stack(list(fleet.points.values())).mean(axis=0)
     np.testing.assert_allclose(tree.nodes[0].model, wanted, atol=1e-6)
@@ -309,6 +311,8 @@ def test_an_update_of_another_cluster_is_forgotten_on_the_way_down() -> None:
     tree = rounds(method, fleet, 20)
     assert tree.home["client-03"] == 0
     old = Update(fleet.points["client-03"], 1, 20)
-    walked = method.walked(replace(tree, latest={"client-03": old}), ["client-03"], Pulling(fleet.points), at(21))
+    walked = method.walked(
+        replace(tree, latest={"client-03": old}), ["client-03"], Pulling(fleet.points).fleet(), at(21)
+    )
     assert walked.home["client-03"] in walked.leaves()
     assert walked.latest == {}

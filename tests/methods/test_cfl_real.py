@@ -10,12 +10,13 @@ import pytest
 import torch
 
 import fedclade as fc
-from conformance.playing import Stop, played
 from fedclade.api import Settings
 from fedclade.data import Federation
-from fedclade.fleet.simulated import SimulatedFleet
+from fedclade.fleet.simulated import simulated_fleet
 from fedclade.nets import net_for
 from fedclade.nouns import Assignment, LocalTraining, Round
+from fedclade.testing import Interrupted, play_run
+from methods.pulling import Pulling
 from methods.splitting import ALWAYS
 
 
@@ -24,7 +25,7 @@ def test_a_gradient_is_that_of_all_examples(two_groups: Federation) -> None:
     net = net_for("logistic", two_groups.shape, two_groups.classes)
     first = net.first(0)
     sent = Assignment.of_one(first, two_groups.clients)
-    with SimulatedFleet(two_groups, net, workers=0) as fleet:
+    with simulated_fleet(two_groups, net, workers=0) as fleet:
         now = Round(1, 0, 1.0, LocalTraining(epochs=2, batch=5, lr=0.3, momentum=0.9))
         method = fc.CFL(similarity="gradients")
         found = method.directions(sent, fleet, now)
@@ -42,7 +43,7 @@ def test_a_gradient_is_that_of_the_whole_net(two_groups: Federation) -> None:
     net = net_for("mlp", two_groups.shape, two_groups.classes)
     first = net.first(0)
     client = two_groups.clients[0]
-    with SimulatedFleet(two_groups, net, workers=0) as fleet:
+    with simulated_fleet(two_groups, net, workers=0) as fleet:
         sent = Assignment.of_one(first, (client,))
         found = fc.CFL(similarity="gradients").directions(sent, fleet, Round(1, 0))[client].row
     module = net.module(first).eval()
@@ -69,12 +70,12 @@ def test_gradients_find_the_groups_too(two_groups: Federation, tmp_path: Path) -
 def test_resumes_in_the_middle_of_a_tree(two_groups: Federation, tmp_path: Path) -> None:
     """Six clients, split in every round until each is alone, with half of them asked: cut after every round."""
     method = fc.CFL(**ALWAYS, validation=0.2, trial=1)
-    whole, models = played(method, two_groups, tmp_path / "whole", rounds=5)
+    whole, models = play_run(method, two_groups, tmp_path / "whole", rounds=5)
     assert len(models.groups()) > 1
     for after in (1, 2, 3, 4):
-        with pytest.raises(Stop):
-            played(method, two_groups, tmp_path / f"cut-{after}", rounds=5, stop_after=after)
-        resumed, _ = played(method, two_groups, tmp_path / f"cut-{after}", rounds=5)
+        with pytest.raises(Interrupted):
+            play_run(method, two_groups, tmp_path / f"cut-{after}", rounds=5, stop_after=after)
+        resumed, _ = play_run(method, two_groups, tmp_path / f"cut-{after}", rounds=5)
         assert resumed["model_hash"] == whole["model_hash"]
         assert (tmp_path / f"cut-{after}" / "checkpoint" / "round-00005" / "state.safetensors").read_bytes() == (
             tmp_path / "whole" / "checkpoint" / "round-00005" / "state.safetensors"
@@ -89,13 +90,22 @@ def test_facts_of_a_round_and_of_a_split(two_groups: Federation, tmp_path: Path)
     (split,) = [split for facts in told for split in facts["splits"]]
     assert two_groups.truth is not None
     assert tuple(tuple(part) for part in split["parts"]) == two_groups.truth.members
-    values = np.array(split["similarities"])
-    assert values.shape == (6, 6)
-    labels = [two_groups.truth.labels[client] for client in split["clients"]]
-    inside = np.equal.outer(labels, labels)
-    assert values[inside].min() > values[~inside].max() == pytest.approx(split["cross"], abs=1e-4)
-    last = [gaps for facts in told for gaps in facts["separation_gaps"]][:6]
-    assert last[-1] == pytest.approx(values[inside].min() - split["cross"], abs=1e-3)
+    assert set(split) == {"node", "children", "parts", "cross"}
+    (round_,) = [facts for facts in told if facts["splits"]]
+    assert round_["separation_gaps"][0] > 0  # the parts are the planted groups: nobody of one is like the other
+    assert [cluster["row"] for cluster in told[-1]["clusters"]] == [0, 1]
+
+
+def test_a_split_of_a_thousand_clients_takes_kilobytes() -> None:
+    """By hand: a thousand names of 14 bytes with quotes and comma; all similarities would be a million numbers."""
+    clients = [f"client-{number:03d}" for number in range(1000)]
+    rows = np.random.default_rng(0).normal(size=(1000, 4)).astype(np.float32)
+    pulling = Pulling(dict(zip(clients, rows, strict=True)))
+    method = fc.CFL(rule="absolute", eps1=100.0, eps2=0.0)
+    tree, _ = method.start(pulling.fleet(), lambda _: np.zeros(4, np.float32), Round(0, 0))
+    _, facts = method.round(tree, pulling.fleet(), Round(1, 0))
+    assert str(facts["splits"]).count("'node'") == 1
+    assert len(json.dumps(facts)) < 20_000
 
 
 def test_no_gap_is_told_without_a_truth(two_groups: Federation, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import fedclade as fc
 from fedclade.api import Settings
 from fedclade.data import Federation
-from fedclade.fleet.protocol import Means
+from fedclade.fleet import Fleet, Means
 from fedclade.methods.mixing import mixed
 from fedclade.nouns import Assignment
 from methods.fleets import fleet_of, now
@@ -167,17 +167,17 @@ def test_who_has_left_is_not_asked_for(two_groups: Federation, monkeypatch: pyte
     """A fleet of real sites knows nothing of one that is gone."""
     method = fc.FedAvg(absent="stale")
     with fleet_of(two_groups) as (fleet, _, first):
-        state = method.start(fleet, first, now(0))
+        state = method.start(fleet, first, now(0))[0]
         there = fleet.clients()[1:]
         asked: list[tuple[str, ...]] = []
         examples = fleet.examples
 
-        def watched(clients: tuple[str, ...]) -> dict[str, int]:
+        def watched(_: Fleet, clients: tuple[str, ...]) -> dict[str, int]:
             asked.append(tuple(clients))
             return dict(examples(clients))
 
-        monkeypatch.setattr(fleet, "clients", lambda: there)
-        monkeypatch.setattr(fleet, "examples", watched)
+        monkeypatch.setattr(Fleet, "clients", lambda _: there)
+        monkeypatch.setattr(Fleet, "examples", watched)
         method.round(state, fleet, now(1, 0.5))
     assert asked == [there]
 

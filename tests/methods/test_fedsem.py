@@ -9,8 +9,8 @@ import torch
 
 import fedclade as fc
 from fedclade.data import Federation
-from fedclade.fleet.protocol import Updates
-from fedclade.fleet.simulated import SimulatedFleet
+from fedclade.fleet import Updates
+from fedclade.fleet.simulated import simulated_fleet
 from fedclade.methods.fedsem import Centres, still
 from fedclade.nets import net_for
 from fedclade.nouns import Assignment, Groups, InputError
@@ -114,7 +114,7 @@ def test_only_who_has_trained_is_clustered(distance: str) -> None:
     assert federation.truth is not None
     method = fc.FedSEM(clusters=2, distance=distance)  # type: ignore[arg-type]  # one of two
     with fleet_of(federation) as (fleet, _, first):
-        state = method.start(fleet, first, now(0))
+        state = method.start(fleet, first, now(0))[0]
         trained: set[str] = set()
         while not len(state.early):
             number = 1 + len(trained) // 6
@@ -136,7 +136,7 @@ def test_only_who_has_trained_is_clustered(distance: str) -> None:
 def test_without_joining_late_ones_wait(two_groups: Federation) -> None:
     method = fc.FedSEM(clusters=1, all_join=False)
     with fleet_of(two_groups) as (fleet, _, first):
-        state = method.start(fleet, first, now(0))
+        state = method.start(fleet, first, now(0))[0]
         for number in (1, 2, 3):
             state, _ = method.round(state, fleet, now(number, 1 / 6, judged=True))
         assert len(state.home) < len(two_groups)
@@ -148,9 +148,9 @@ def test_nobody_waits_for_a_client_that_never_answers(two_groups: Federation) ->
     net = net_for("logistic", two_groups.shape, two_groups.classes)
     mute = two_groups.clients[0]
     wire = partial(filter, lambda reply: reply.client != mute)
-    with SimulatedFleet(two_groups, net, workers=0, wire=wire) as fleet:
+    with simulated_fleet(two_groups, net, workers=0, wire=wire) as fleet:
         method = fc.FedSEM(clusters=2)
-        state = method.start(fleet, partial(net.first, 3), now(0))
+        state = method.start(fleet, partial(net.first, 3), now(0))[0]
         losses = []
         for number in range(1, 5):
             state, facts = method.round(state, fleet, now(number))
@@ -165,7 +165,7 @@ def test_nobody_waits_for_a_client_that_never_answers(two_groups: Federation) ->
 def test_more_centres_than_clients_are_as_many_as_clients(two_groups: Federation) -> None:
     method = fc.FedSEM(clusters=9)
     with fleet_of(two_groups) as (fleet, _, first):
-        state = method.start(fleet, first, now(0))
+        state = method.start(fleet, first, now(0))[0]
         state, _ = method.round(state, fleet, now(1))
         assert sorted(state.home.values()) == list(range(6))
         updates = fleet.train(method.assignment(state), now(2))

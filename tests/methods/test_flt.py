@@ -1,5 +1,6 @@
 """FLT: its two cases against what they must equal, who comes late, and what changes."""
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -8,16 +9,16 @@ import numpy as np
 import pytest
 
 import fedclade as fc
-from conformance.playing import Stop, played
 from fedclade.data import ClientData, Federation
-from fedclade.fleet.protocol import Reply
 from fedclade.nouns import ClientId, Groups
 from fedclade.runs.folder import RunFolder
+from fedclade.testing import Interrupted, play_run
+from fedclade.wire import Reply
 from methods.fleets import fleet_of, now
 
 
 def models_of(method: object, federation: Federation, path: Path, **settings: object) -> dict[ClientId, list[float]]:
-    _, models = played(method, federation, path, **settings)  # type: ignore[arg-type]  # any method, any setting
+    _, models = play_run(method, federation, path, **settings)  # type: ignore[arg-type]  # any method, any setting
     return {client: models.row_of(client).tolist() for client in models.clients}
 
 
@@ -69,23 +70,35 @@ def test_case_two_is_fedavg_inside_each_group(two_groups: Federation, tmp_path: 
 def test_members_of_a_group_share_every_bit(two_groups: Federation, tmp_path: Path) -> None:
     """Published FLT averages in place: members end with different models."""
     for case in ("groups", "graph"):
-        _, models = played(fc.FLT(case=case), two_groups, tmp_path / case)
+        _, models = play_run(fc.FLT(case=case), two_groups, tmp_path / case)
         assert models.groups() == two_groups.truth
 
 
-def test_the_first_round_tells_what_was_found(two_groups: Federation, tmp_path: Path) -> None:
-    played(fc.FLT(case="graph"), two_groups, tmp_path / "run")
-    first, *others = facts_of(tmp_path / "run")
-    told = first["discovery"]
+def test_the_start_tells_what_was_found(two_groups: Federation, tmp_path: Path) -> None:
+    play_run(fc.FLT(case="graph"), two_groups, tmp_path / "run")
+    folder = RunFolder.open(tmp_path / "run")
+    start = next(folder.events())
+    assert start["event"] == "start"
+    told = folder.facts(start)["discovery"]
     assert isinstance(told, dict)
     assert told["count"] == 2
-    for figure in ("squared_distances", "adjacency", "embedding", "tree", "order", "silhouettes"):
-        assert told[figure], figure
-    assert all("discovery" not in each for each in others)
+    assert told["squared"].shape == told["weights"].shape == (6, 6)
+    assert told["tree"].shape == (5, 4)
+    assert all("discovery" not in each for each in facts_of(tmp_path / "run"))
+    assert len(json.dumps(start)) < 2_000  # bytes: arrays stand beside the events
+
+
+def test_a_discovery_is_no_part_of_what_is_remembered(tmp_path: Path) -> None:
+    """Of 60 clients, all squared distances take 60 x 60 x 4 bytes; a checkpoint has none of them."""
+    federation = fc.data.build(source="digits", world="label-permutation", clients=60, groups=2)
+    play_run(fc.FLT(), federation, tmp_path / "run", rounds=1)
+    state = (tmp_path / "run" / "checkpoint" / "round-00000" / "state.safetensors").read_bytes()
+    assert b"squared" not in state
+    assert (tmp_path / "run" / "arrays" / "00000-start.safetensors").stat().st_size > 60 * 60 * 4
 
 
 def test_soft_relatedness_leaves_everybody_a_model_of_its_own(two_groups: Federation, tmp_path: Path) -> None:
-    _, models = played(fc.FLT(case="graph", soft=True), two_groups, tmp_path / "run", rounds=6, participation=1.0)
+    _, models = play_run(fc.FLT(case="graph", soft=True), two_groups, tmp_path / "run", rounds=6, participation=1.0)
     assert len({models.row_of(client).tobytes() for client in models.clients}) == len(two_groups)
     rows = models.rows[[models.home[client] for client in models.clients]].astype(np.float64)
     assert two_groups.truth is not None
@@ -101,12 +114,12 @@ def test_who_is_away_at_first_is_placed_when_it_comes(two_groups: Federation, tm
     def late(replies: Iterator[Reply]) -> Iterator[Reply]:
         return (reply for reply in replies if reply.client != "client-03" or reply.round >= 2)
 
-    _, models = played(fc.FLT(), two_groups, tmp_path / "run", wire=late, participation=1.0)
+    _, models = play_run(fc.FLT(), two_groups, tmp_path / "run", wire=late, participation=1.0)
     assert models.groups() == two_groups.truth
 
 
 def test_nobody_answers_at_first(two_groups: Federation, tmp_path: Path) -> None:
-    _, models = played(
+    _, models = play_run(
         fc.FLT(),
         two_groups,
         tmp_path / "run",
@@ -121,7 +134,7 @@ def test_newcomers_join_their_group(case: str, tmp_path: Path) -> None:
     federation = fc.data.build(
         source="digits", world="rotation", clients=16, groups=4, newcomers={"rounds": (2, 3), "share": 0.25}
     )
-    _, models = played(fc.FLT(case=case), federation, tmp_path / "run")  # type: ignore[arg-type]  # one of two
+    _, models = play_run(fc.FLT(case=case), federation, tmp_path / "run")  # type: ignore[arg-type]  # one of two
     assert models.groups() == federation.truth
 
 
@@ -130,10 +143,10 @@ def test_a_group_that_nobody_has_met_begins_a_new_one(case: str, tmp_path: Path)
     federation = fc.data.build(
         source="digits", world="rotation", clients=16, groups=4, newcomers={"rounds": (2,), "origin": "new"}
     )
-    _, models = played(fc.FLT(case=case), federation, tmp_path / "own")  # type: ignore[arg-type]  # one of two
+    _, models = play_run(fc.FLT(case=case), federation, tmp_path / "own")  # type: ignore[arg-type]  # one of two
     assert models.groups() == federation.truth
     method = fc.FLT(case=case, strangers="global")  # type: ignore[arg-type]  # one of two
-    _, models = played(method, federation, tmp_path / "global")
+    _, models = play_run(method, federation, tmp_path / "global")
     strangers = sorted(federation.joins)
     others = [client for client in federation.clients if client not in strangers]
     assert {models.home[client] for client in strangers} == {0}
@@ -158,7 +171,7 @@ def drifting(clients: int = 20) -> Federation:
 def test_who_changes_group_is_found_again(settings: dict[str, object], tmp_path: Path) -> None:
     federation = drifting()
     method = fc.FLT(**settings)  # type: ignore[arg-type]  # of the right types
-    _, models = played(method, federation, tmp_path / "run", rounds=14, participation=0.6)
+    _, models = play_run(method, federation, tmp_path / "run", rounds=14, participation=0.6)
     assert models.groups() == federation.truth_at(14)
     facts = facts_of(tmp_path / "run")
     again = [number for number, each in enumerate(facts, start=1) if each.get("clustered_again")]
@@ -167,7 +180,7 @@ def test_who_changes_group_is_found_again(settings: dict[str, object], tmp_path:
 
 
 def test_without_a_change_nothing_is_done_again(two_groups: Federation, tmp_path: Path) -> None:
-    played(fc.FLT(tau=2, flags=1, watch=True), two_groups, tmp_path / "run", rounds=12)
+    play_run(fc.FLT(tau=2, flags=1, watch=True), two_groups, tmp_path / "run", rounds=12)
     facts = facts_of(tmp_path / "run")
     assert not any(each.get("clustered_again") for each in facts)
     assert all(each["flags"] == 0 for each in facts)
@@ -187,7 +200,9 @@ def crying(clients: set[ClientId]) -> Callable[[Iterator[Reply]], Iterator[Reply
 def test_flags_that_lie_move_nobody(tmp_path: Path) -> None:
     federation = fc.data.build(source="digits", world="rotation", clients=20, groups=4)
     liars = set(federation.clients[:4])
-    _, models = played(fc.FLT(flags=1), federation, tmp_path / "run", rounds=22, participation=1.0, wire=crying(liars))
+    _, models = play_run(
+        fc.FLT(flags=1), federation, tmp_path / "run", rounds=22, participation=1.0, wire=crying(liars)
+    )
     facts = facts_of(tmp_path / "run")
     assert models.groups() == federation.truth
     assert not any(each["clustered_again"] for each in facts)
@@ -198,7 +213,7 @@ def test_drift_is_found_among_liars(tmp_path: Path) -> None:
     federation = drifting()
     liars = set(federation.clients) - set(federation.changes[0].data)
     wire = crying(set(sorted(liars)[:4]))
-    _, models = played(fc.FLT(flags=2), federation, tmp_path / "run", rounds=14, participation=0.6, wire=wire)
+    _, models = play_run(fc.FLT(flags=2), federation, tmp_path / "run", rounds=14, participation=0.6, wire=wire)
     assert models.groups() == federation.truth_at(14)
 
 
@@ -206,7 +221,7 @@ def test_only_who_has_other_data_has_moved(two_groups: Federation) -> None:
     """a and d trade places in the state: a with another token, d with its old one. Who has left has not moved."""
     with fleet_of(two_groups) as (fleet, _, first):
         method = fc.FLT()
-        state = method.start(fleet, first, now(0))
+        state = method.start(fleet, first, now(0))[0]
         one, other = "client-00", next(c for c in state.group if state.group[c] != state.group["client-00"])
         swapped = {**state.group, one: state.group[other], other: state.group[one]}
         state = replace(state, group=swapped, tokens={**state.tokens, one: 0})
@@ -224,11 +239,11 @@ def test_a_kill_changes_nothing(settings: dict[str, object], tmp_path: Path) -> 
     federation = fc.data.build(
         source="digits", world="rotation", clients=12, groups=3, drift={"round": 4}, newcomers={"rounds": (2,)}
     )
-    whole, _ = played(method, federation, tmp_path / "whole", rounds=11)
+    whole, _ = play_run(method, federation, tmp_path / "whole", rounds=11)
     for after in (1, 3, 10):
-        with pytest.raises(Stop):
-            played(method, federation, tmp_path / f"cut-{after}", rounds=11, stop_after=after)
-        resumed, _ = played(method, federation, tmp_path / f"cut-{after}", rounds=11)
+        with pytest.raises(Interrupted):
+            play_run(method, federation, tmp_path / f"cut-{after}", rounds=11, stop_after=after)
+        resumed, _ = play_run(method, federation, tmp_path / f"cut-{after}", rounds=11)
         assert resumed["model_hash"] == whole["model_hash"]
 
 
@@ -261,7 +276,7 @@ def test_more_groups_than_clients_cannot_be(two_groups: Federation, tmp_path: Pa
     with pytest.raises(fc.FedcladeError, match=r"fewer clients than groups, FLT\.groups: got 7 groups, 6 clients"):
         fc.find_groups(two_groups, fc.FLT(groups=7))
     with pytest.raises(fc.FedcladeError, match="there are fewer clients than groups"):
-        played(fc.FLT(groups=7), two_groups, tmp_path / "run")
+        play_run(fc.FLT(groups=7), two_groups, tmp_path / "run")
 
 
 def test_find_groups_wants_a_federation() -> None:
@@ -300,5 +315,5 @@ def test_a_client_that_tells_of_no_label_waits(two_groups: Federation, tmp_path:
     held = two_groups["client-05"]
     one = replace(held.train, index=held.train.index[:3])
     data = {**two_groups.data, "client-05": ClientData(one, held.test)}
-    _, models = played(fc.FLT(fewest=4), replace(two_groups, data=data), tmp_path / "run")
+    _, models = play_run(fc.FLT(fewest=4), replace(two_groups, data=data), tmp_path / "run")
     assert models.home["client-05"] == 0

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import fedclade as fc
-from conformance.playing import Stop, played
-from fedclade.fleet.protocol import Means, Sketching
+from fedclade.fleet import Fleet, Means, Sketching
 from fedclade.methods.presets import SAYS
 from fedclade.nouns import Assignment, Round
 from fedclade.runs.folder import RunFolder
+from fedclade.testing import Interrupted, play_run
 from methods.fleets import fleet_of, now
 
 ENCODER = fc.FLT(signature="encoder")
@@ -63,11 +63,11 @@ def test_tuning_together_draws_other_batches_in_every_round(monkeypatch: pytest.
     with fleet_of(federation) as (fleet, _, _):
         asked = fleet.train_mean
 
-        def heard(starts: Assignment, then: Round, encoder: str = "") -> Means:
+        def heard(_: Fleet, starts: Assignment, then: Round, encoder: str = "") -> Means:
             seeds.append(then.seed)
             return asked(starts, then, encoder)
 
-        monkeypatch.setattr(fleet, "train_mean", heard)
+        monkeypatch.setattr(Fleet, "train_mean", heard)
         fc.FLT(signature="encoder", tuning="together", tuning_epochs=3).find(fleet, now(0))
     assert len(set(seeds)) == 3
 
@@ -126,7 +126,7 @@ def test_newcomers_join_their_group_or_begin_one(case: str, tmp_path: Path) -> N
     for name, newcomers in kinds.items():
         federation = fc.data.build(source="digits", world="classes", clients=12, groups=3, newcomers=newcomers)
         method = fc.FLT(signature="encoder", case=case)  # type: ignore[arg-type]  # one of two
-        _, models = played(method, federation, tmp_path / name)
+        _, models = play_run(method, federation, tmp_path / name)
         assert models.groups() == federation.truth
 
 
@@ -135,7 +135,7 @@ def test_who_changes_group_is_found_again(settings: dict[str, int], tmp_path: Pa
     drift = {"round": 4, "share": 0.1}
     federation = fc.data.build(source="digits", world="classes", clients=20, groups=5, drift=drift)
     method = fc.FLT(signature="encoder", **settings)  # type: ignore[arg-type]  # of the right types
-    _, models = played(method, federation, tmp_path / "run", rounds=14, participation=0.6)
+    _, models = play_run(method, federation, tmp_path / "run", rounds=14, participation=0.6)
     assert models.groups() == federation.truth_at(14)
 
 
@@ -143,22 +143,22 @@ def test_a_kill_changes_nothing(tmp_path: Path) -> None:
     """With a tuned encoder, members of groups and a graph in the state; somebody comes after the kill."""
     method = fc.FLT(signature="encoder", tuning="together", tuning_epochs=1, case="graph", points=2)
     federation = fc.data.build(source="digits", world="classes", clients=8, groups=2, newcomers={"rounds": (3,)})
-    whole, _ = played(method, federation, tmp_path / "whole", rounds=4)
-    with pytest.raises(Stop):
-        played(method, federation, tmp_path / "cut", rounds=4, stop_after=2)
-    resumed, _ = played(method, federation, tmp_path / "cut", rounds=4)
+    whole, _ = play_run(method, federation, tmp_path / "whole", rounds=4)
+    with pytest.raises(Interrupted):
+        play_run(method, federation, tmp_path / "cut", rounds=4, stop_after=2)
+    resumed, _ = play_run(method, federation, tmp_path / "cut", rounds=4)
     assert resumed["model_hash"] == whole["model_hash"]
 
 
-def test_the_first_round_tells_what_was_found(tmp_path: Path) -> None:
+def test_the_start_tells_what_was_found(tmp_path: Path) -> None:
     federation = fc.data.build(source="digits", world="classes", clients=6, groups=2)
-    played(fc.FLT(signature="encoder", points=2), federation, tmp_path / "run", rounds=1)
-    (told,) = [event["facts"] for event in RunFolder.open(tmp_path / "run").events() if event["event"] == "round"]
-    assert isinstance(told, dict)
-    discovery = told["discovery"]
-    for figure in ("sketches", "embedding", "squared_distances", "adjacency", "tree", "order"):
-        assert discovery[figure], figure
-    assert np.array(discovery["sketches"]).shape == (6, 2, 2)
+    play_run(fc.FLT(signature="encoder", points=2), federation, tmp_path / "run", rounds=1)
+    folder = RunFolder.open(tmp_path / "run")
+    discovery = folder.facts(next(folder.events()))["discovery"]
+    assert isinstance(discovery, dict)
+    assert discovery["squared"].shape == (6, 6)
+    assert discovery["points"].shape == (6, 2, 128)
+    assert discovery["counts"].shape == (6, 2)
 
 
 @pytest.mark.parametrize("preset", SAYS)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import fedclade as fc
-from conformance.playing import played
 from fedclade.data import ClientData, Federation, Part, Pool
-from fedclade.fleet.protocol import Reply
 from fedclade.nouns import Groups
 from fedclade.runs.folder import RunFolder
+from fedclade.testing import play_run
+from fedclade.wire import Reply
 
 pytestmark = [
     pytest.mark.slow,
@@ -32,7 +32,7 @@ def world(name: str, groups: int, **changes: object) -> Federation:
 @pytest.mark.parametrize(("name", "groups"), WORLDS)
 def test_newcomers_are_placed_by_one_message(name: str, groups: int, tmp_path: Path) -> None:
     federation = world(name, groups, newcomers={"rounds": (1,), "share": 0.2})
-    _, models = played(fc.FLT(), federation, tmp_path / "run", rounds=1, participation=0.01)
+    _, models = play_run(fc.FLT(), federation, tmp_path / "run", rounds=1, participation=0.01)
     assert models.groups() == federation.truth
     (first,) = [event for event in RunFolder.open(tmp_path / "run").events() if event["event"] == "round"]
     message = 10 * (32 + 1) * 4 + 12 * 8  # means and variances; counts, token, examples
@@ -43,7 +43,7 @@ def test_newcomers_are_placed_by_one_message(name: str, groups: int, tmp_path: P
 @pytest.mark.parametrize(("name", "groups"), WORLDS)
 def test_a_group_that_nobody_has_met_is_told_apart(name: str, groups: int, tmp_path: Path) -> None:
     federation = world(name, groups, newcomers={"rounds": (1,), "origin": "new"})
-    _, models = played(fc.FLT(), federation, tmp_path / "run", rounds=1, participation=0.01)
+    _, models = play_run(fc.FLT(), federation, tmp_path / "run", rounds=1, participation=0.01)
     assert models.groups() == federation.truth
 
 
@@ -68,7 +68,7 @@ def test_flags_of_liars_cause_no_clustering(tmp_path: Path) -> None:
             lies = reply.verb == "changed" and reply.client in liars
             yield replace(reply, arrays={"changed": np.array(True)}) if lies else reply
 
-    _, models = played(fc.FLT(flags=1), federation, tmp_path / "run", rounds=12, participation=0.3, wire=wire)
+    _, models = play_run(fc.FLT(flags=1), federation, tmp_path / "run", rounds=12, participation=0.3, wire=wire)
     facts = [event["facts"] for event in RunFolder.open(tmp_path / "run").events() if event["event"] == "round"]
     assert sum(each["flags"] for each in facts) >= len(liars)  # type: ignore[index]  # of a JSON
     assert not any(each["clustered_again"] for each in facts)  # type: ignore[index]  # of a JSON

@@ -8,10 +8,9 @@ import torch
 
 import fedclade as fc
 from fedclade.data import Federation
-from fedclade.fleet.protocol import Fleet
+from fedclade.fleet import Fleet
 from fedclade.methods.ifca import Centres
 from fedclade.nouns import Assignment, ClientId, InputError, Row, Rows
-from fedclade.runs.ledger import Counted, Ledger
 from methods.fleets import LOCAL, fleet_of, now
 
 
@@ -40,7 +39,7 @@ def own_rows(fleet: Fleet, rows: Rows, home: dict[ClientId, int], number: int) -
 def test_every_start_and_every_cluster_begins_elsewhere(two_groups: Federation) -> None:
     method = fc.IFCA(clusters=3, restarts=2)
     with fleet_of(two_groups) as (fleet, _, first):
-        state = method.start(fleet, first, now(0))
+        state = method.start(fleet, first, now(0))[0]
     assert state.rows.shape == (6, 650)
     assert len({row.tobytes() for row in state.rows}) == 6
 
@@ -49,7 +48,7 @@ def test_a_round_is_the_papers(two_groups: Federation) -> None:
     """Each client takes the model of lowest loss and trains it; a model is the mean of those who took it."""
     method = fc.IFCA(clusters=2, restarts=1)
     with fleet_of(two_groups) as (fleet, _, first):
-        state = method.start(fleet, first, now(0))
+        state = method.start(fleet, first, now(0))[0]
         for number in (1, 2, 3):
             home = {
                 client: int(np.argmin(losses_by_hand(two_groups, client, state.rows))) for client in two_groups.clients
@@ -68,13 +67,13 @@ def test_a_round_is_the_papers(two_groups: Federation) -> None:
 
 def test_all_models_are_sent_to_who_takes_part(two_groups: Federation) -> None:
     """Three of six clients take part: K = 4 models each to choose from, then one to train."""
-    ledger, model = Ledger(), 650 * 4
+    model = 650 * 4
     with fleet_of(two_groups) as (fleet, _, first):
-        method, counted = fc.IFCA(clusters=4, restarts=1), Counted(fleet, ledger)
-        state = method.start(counted, first, now(0))
-        state, _ = method.round(state, counted, now(1, 0.5))
+        method, ledger = fc.IFCA(clusters=4, restarts=1), fleet.ledger
+        state = method.start(fleet, first, now(0))[0]
+        state, _ = method.round(state, fleet, now(1, 0.5))
         assert ledger.down == {"losses": 3 * 4 * model, "train_mean": 3 * model}
-        method.round(state, counted, now(2, 0.5, judged=True))  # and to everybody, before models are evaluated
+        method.round(state, fleet, now(2, 0.5, judged=True))  # and to everybody, before models are evaluated
         assert ledger.down["losses"] == (3 + 3 + 6) * 4 * model
 
 
@@ -82,7 +81,7 @@ def test_gradient_averaging_divides_by_all_participants(two_groups: Federation) 
     """theta_j - lr / n * (sum of n_i g_i over those who chose j), n the examples of all participants."""
     method = fc.IFCA(clusters=2, restarts=1, averaging="gradients")
     with fleet_of(two_groups) as (fleet, _, first):
-        state = method.start(fleet, first, now(0))
+        state = method.start(fleet, first, now(0))[0]
         wanted = torch.from_numpy(state.rows.astype(np.float64))
         total = sum(len(two_groups[client].train) for client in two_groups.clients)
         for client in two_groups.clients:
@@ -101,7 +100,7 @@ def test_shared_layers_learn_from_everybody(two_groups: Federation) -> None:
     method = fc.IFCA(clusters=2, restarts=1, shared=1)
     with fleet_of(two_groups, "mlp") as (fleet, net, first):
         cut = net.layers[0]
-        state = method.start(fleet, first, now(0))
+        state = method.start(fleet, first, now(0))[0]
         assert state.rows[0, :cut].tobytes() == state.rows[1, :cut].tobytes()
         assert state.rows[0, cut:].tobytes() != state.rows[1, cut:].tobytes()
         for number in (1, 2):
@@ -117,7 +116,7 @@ def test_shared_layers_learn_from_everybody(two_groups: Federation) -> None:
 def test_the_start_with_the_lowest_training_loss_goes_on(two_groups: Federation) -> None:
     method = fc.IFCA(clusters=2, restarts=3, trial=2)
     with fleet_of(two_groups) as (fleet, _, first):
-        state = method.start(fleet, first, now(0))
+        state = method.start(fleet, first, now(0))[0]
         for number in (1, 2):
             state, facts = method.round(state, fleet, now(number))
             assert facts["starts"] == 3
@@ -140,9 +139,8 @@ def test_the_start_with_the_lowest_training_loss_goes_on(two_groups: Federation)
 def test_fedavg_comes_first_and_is_then_perturbed(two_groups: Federation) -> None:
     method = fc.IFCA(clusters=2, restarts=2, start_from="fedavg", warmup=2, perturbation=0.2)
     with fleet_of(two_groups) as (fleet, _, first):
-        ledger = Ledger()
-        counted = Counted(fleet, ledger)
-        one, many = fc.FedAvg().start(fleet, first, now(0)), method.start(fleet, first, now(0))
+        counted = fleet.begin(0)
+        one, many = fc.FedAvg().start(fleet, first, now(0))[0], method.start(fleet, first, now(0))[0]
         one, _ = fc.FedAvg().round(one, fleet, now(1))
         many, _ = method.round(many, counted, now(1))
         assert many.rows.tobytes() == one.model[None].tobytes()
@@ -152,20 +150,20 @@ def test_fedavg_comes_first_and_is_then_perturbed(two_groups: Federation) -> Non
         assert len({row.tobytes() for row in many.rows}) == 4
         moved = (many.rows / one.model - 1).std(axis=1)
         assert moved == pytest.approx(0.2, abs=0.02)  # 650 draws: an error of 0.2 / sqrt(1300)
-        assert "losses" not in ledger.down  # of one model there is nothing to choose
-        assert ledger.down == {"train_mean": 2 * 6 * 650 * 4}
+        assert "losses" not in counted.ledger.down  # of one model there is nothing to choose
+        assert counted.ledger.down == {"train_mean": 2 * 6 * 650 * 4}
         later, _ = method.round(many, fleet, now(3, judged=True))
         assert set(later.home) == set(two_groups.clients)
 
 
 def test_nobody_answers_and_nothing_changes(two_groups: Federation) -> None:
-    from fedclade.fleet.simulated import SimulatedFleet
+    from fedclade.fleet.simulated import simulated_fleet
     from fedclade.nets import net_for
 
     net = net_for("logistic", two_groups.shape, two_groups.classes)
-    with SimulatedFleet(two_groups, net, workers=0, wire=lambda _: ()) as silent:
+    with simulated_fleet(two_groups, net, workers=0, wire=lambda _: ()) as silent:
         method = fc.IFCA(clusters=2, restarts=1)
-        state = method.start(silent, lambda number: net.first(3, number), now(0))
+        state = method.start(silent, lambda number: net.first(3, number), now(0))[0]
         after, facts = method.round(state, silent, now(1))
     assert facts["heard"] == 0
     assert after.rows.tobytes() == state.rows.tobytes()
@@ -174,7 +172,7 @@ def test_nobody_answers_and_nothing_changes(two_groups: Federation) -> None:
 def test_empty_clusters_have_a_size_too(two_groups: Federation) -> None:
     with fleet_of(two_groups) as (fleet, _, first):
         method = fc.IFCA(clusters=9, restarts=2)
-        _, facts = method.round(method.start(fleet, first, now(0)), fleet, now(1))
+        _, facts = method.round(method.start(fleet, first, now(0))[0], fleet, now(1))
     sizes = facts["sizes"]
     assert isinstance(sizes, list)
     assert len(sizes) == 9

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 import fedclade as fc
-from conformance.playing import losing, played
 from fedclade.data import Federation
-from fedclade.fleet.protocol import Reply
-from fedclade.fleet.simulated import SimulatedFleet
+from fedclade.fleet import Fleet
+from fedclade.fleet.simulated import simulated_fleet
 from fedclade.nets import net_for
 from fedclade.nouns import InputError
 from fedclade.relate.agreement import adjusted_rand
 from fedclade.runs.folder import RunFolder
-from fedclade.runs.ledger import Counted, Ledger
+from fedclade.testing import drop_replies, play_run
+from fedclade.wire import Reply
 from methods.fleets import fleet_of, now
 
 
@@ -30,7 +30,7 @@ def classes() -> Federation:
 def found_in(federation: Federation, method: fc.PCA) -> float:
     assert federation.truth is not None
     with fleet_of(federation) as (fleet, _, first):
-        return adjusted_rand(method.start(fleet, first, now(0)).home, federation.truth.labels)
+        return adjusted_rand(method.start(fleet, first, now(0))[0].home, federation.truth.labels)
 
 
 @pytest.mark.parametrize("distance", ["nearest", "matched"])
@@ -46,8 +46,8 @@ def test_they_are_not_found_in_bases_of_ones_own(classes: Federation) -> None:
 
 
 def test_clients_alike_are_one_group_and_train_as_fedavg(alike: Federation, tmp_path: Path) -> None:
-    _, ours = played(fc.PCA(), alike, tmp_path / "pca")
-    _, theirs = played(fc.FedAvg(), alike, tmp_path / "fedavg")
+    _, ours = play_run(fc.PCA(), alike, tmp_path / "pca")
+    _, theirs = play_run(fc.FedAvg(), alike, tmp_path / "fedavg")
     assert len(ours.rows) == 1
     assert ours.rows.tobytes() == theirs.rows.tobytes()
 
@@ -58,7 +58,7 @@ def test_absent_clients_hold_their_group_back(classes: Federation) -> None:
     for absent in ("participants", "stale"):
         method = fc.PCA(components=32, absent=absent)
         with fleet_of(classes) as (fleet, _, first):
-            state = method.start(fleet, first, now(0))
+            state = method.start(fleet, first, now(0))[0]
             moved[absent] = method.round(state, fleet, half)[0].rows - state.rows
             chosen, home = half.sample(fleet.clients()), state.home
     sizes = {client: len(classes[client].train) for client in classes.clients}
@@ -75,26 +75,26 @@ def test_who_has_left_holds_nobody_back(classes: Federation, monkeypatch: pytest
     """The fleet is asked for the examples of who is there, as one of real sites must be."""
     method = fc.PCA(components=32, absent="stale")
     with fleet_of(classes) as (fleet, _, first):
-        state = method.start(fleet, first, now(0))
+        state = method.start(fleet, first, now(0))[0]
         there = tuple(client for client in fleet.clients() if client != "client-07")
-        monkeypatch.setattr(fleet, "clients", lambda: there)
+        monkeypatch.setattr(Fleet, "clients", lambda _: there)
         asked: list[tuple[str, ...]] = []
         examples = fleet.examples
 
-        def watched(clients: tuple[str, ...]) -> dict[str, int]:
+        def watched(_: Fleet, clients: tuple[str, ...]) -> dict[str, int]:
             asked.append(clients)
             return dict(examples(clients))
 
-        monkeypatch.setattr(fleet, "examples", watched)
+        monkeypatch.setattr(Fleet, "examples", watched)
         method.round(state, fleet, now(1, 0.5))
     assert asked == [there]
 
 
 def test_what_crosses_the_wire(classes: Federation) -> None:
     """64 numbers an example: a triangle of 64 * 65 / 2 up; a middle and 10 components down; 5 points of 10 up."""
-    ledger = Ledger()
     with fleet_of(classes) as (fleet, _, first):
-        fc.PCA(components=10).start(Counted(fleet, ledger), first, now(0))
+        fc.PCA(components=10).start(fleet, first, now(0))
+    ledger = fleet.ledger
     assert ledger.up["scatter"] == 20 * (64 * 65 // 2 * 4 + 65 * 8)
     assert ledger.down["sketch"] == 20 * 11 * 64 * 4
     assert ledger.up["sketch"] == 20 * (5 * 10 * 4 + 7 * 8)
@@ -105,7 +105,7 @@ def test_the_basis_is_that_of_all_examples(classes: Federation) -> None:
 
     everything = np.concatenate([held.train.inputs.reshape(len(held.train), -1) for held in classes.data.values()])
     with fleet_of(classes) as (fleet, _, first):
-        state = fc.PCA(components=10).start(fleet, first, now(0))
+        state = fc.PCA(components=10).start(fleet, first, now(0))[0]
     theirs = PCA(10).fit(everything)
     np.testing.assert_allclose(state.basis[0], theirs.mean_, atol=1e-4)
     likeness = np.abs((state.basis[1:] * theirs.components_).sum(axis=1))
@@ -115,17 +115,17 @@ def test_the_basis_is_that_of_all_examples(classes: Federation) -> None:
 def test_who_comes_late_or_was_silent_is_placed(classes: Federation, tmp_path: Path) -> None:
     assert classes.truth is not None
     late = classes.truth.members[2][0]
-    _, models = played(fc.PCA(components=32), classes, tmp_path / "late", late=(late,), participation=1.0, rounds=2)
+    _, models = play_run(fc.PCA(components=32), classes, tmp_path / "late", late=(late,), participation=1.0, rounds=2)
     assert models.groups() == classes.truth
-    quiet = losing(classes.truth.members[1][0])
-    _, models = played(fc.PCA(components=32), classes, tmp_path / "quiet", wire=quiet, participation=1.0, rounds=2)
+    quiet = drop_replies(classes.truth.members[1][0])
+    _, models = play_run(fc.PCA(components=32), classes, tmp_path / "quiet", wire=quiet, participation=1.0, rounds=2)
     assert set(models.clients) == set(classes.clients)
 
 
-def test_the_first_round_tells_what_was_found(classes: Federation, tmp_path: Path) -> None:
-    played(fc.PCA(components=32), classes, tmp_path / "run", rounds=2)
-    facts = [event["facts"] for event in RunFolder.open(tmp_path / "run").events() if event["event"] == "round"]
-    first, second = facts
+def test_the_start_tells_what_was_found(classes: Federation, tmp_path: Path) -> None:
+    play_run(fc.PCA(components=32), classes, tmp_path / "run", rounds=1)
+    events = RunFolder.open(tmp_path / "run").events()
+    first, second = [event["facts"] for event in events if event["event"] in ("start", "round")]
     assert isinstance(first, dict)
     assert isinstance(second, dict)
     assert set(first["discovery"]) == {"variance_explained", "gate", "stability", "by_height_ratio", "by_gap"}
@@ -139,8 +139,8 @@ def test_examples_too_large_for_a_basis_are_refused_before_anything_is_sent() ->
     large = {name: (rng.normal(size=(6, 3, 64, 64)), np.arange(6) % 2) for name in "abcd"}
     with fleet_of(fc.data.from_arrays(large)) as (fleet, _, first):
         with pytest.raises(InputError, match=r'12288 numbers each, need at most 4096; do: method.basis = "own"'):
-            fc.PCA().start(fleet, first, now(0))
-        assert set(fc.PCA(basis="own", components=4).start(fleet, first, now(0)).home) == set("abcd")
+            fc.PCA().start(fleet, first, now(0))[0]
+        assert set(fc.PCA(basis="own", components=4).start(fleet, first, now(0))[0].home) == set("abcd")
 
 
 @pytest.mark.parametrize("distance", ["nearest", "matched", "smallest"])
@@ -151,7 +151,7 @@ def test_a_client_that_sends_huge_points_is_no_part_of_it(distance: str, classes
             yield replace(reply, arrays={**reply.arrays, **huge}) if reply.client == liar else reply
 
     liar, net = classes.clients[0], net_for("logistic", classes.shape, classes.classes)
-    with SimulatedFleet(classes, net, workers=0, wire=lying) as fleet:
+    with simulated_fleet(classes, net, workers=0, wire=lying) as fleet:
         method = fc.PCA(components=32, distance=distance, groups=4)  # type: ignore[arg-type]  # one of three
-        state = method.start(fleet, partial(net.first, 3), now(0))
+        state = method.start(fleet, partial(net.first, 3), now(0))[0]
     assert set(state.home) == set(classes.clients) - {liar}

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import fedclade as fc
-from conformance.playing import played
 from fedclade.api import Settings
 from fedclade.data import Federation
 from fedclade.methods import AnyMethod
 from fedclade.nouns import InputError
+from fedclade.testing import play_run
 from local.plain import plain_sgd
 from methods.fleets import fleet_of, now
 
@@ -19,7 +19,7 @@ from methods.fleets import fleet_of, now
 def test_fine_tuning_starts_from_fedavgs_model(two_groups: Federation) -> None:
     method = fc.FineTuned(epochs=3)
     with fleet_of(two_groups) as (fleet, net, first):
-        common, tuned = fc.FedAvg().start(fleet, first, now(0)), method.start(fleet, first, now(0))
+        common, tuned = fc.FedAvg().start(fleet, first, now(0))[0], method.start(fleet, first, now(0))[0]
         for number in (1, 2, 3):
             judged = number == 2
             common, _ = fc.FedAvg().round(common, fleet, now(number, 0.5))
@@ -37,7 +37,7 @@ def test_ditto_by_hand(two_groups: Federation) -> None:
     """v trains from v with a pull to the w that was sent, and w is FedAvg's."""
     method = fc.Ditto(lam=0.5)
     with fleet_of(two_groups) as (fleet, net, first):
-        common, both = fc.FedAvg().start(fleet, first, now(0)), method.start(fleet, first, now(0))
+        common, both = fc.FedAvg().start(fleet, first, now(0))[0], method.start(fleet, first, now(0))[0]
         for number in (1, 2, 3):
             asked = now(number, 0.5).sample(two_groups.clients)
             wanted = {client: both.own.row_of(client) for client in two_groups.clients}
@@ -53,8 +53,8 @@ def test_ditto_by_hand(two_groups: Federation) -> None:
 
 
 def test_ditto_without_a_pull_is_local(two_groups: Federation, tmp_path: Path) -> None:
-    _, ours = played(fc.Ditto(lam=0.0), two_groups, tmp_path / "ditto")
-    _, alone = played(fc.Local(), two_groups, tmp_path / "local")
+    _, ours = play_run(fc.Ditto(lam=0.0), two_groups, tmp_path / "ditto")
+    _, alone = play_run(fc.Local(), two_groups, tmp_path / "local")
     for client in two_groups.clients:
         assert ours.row_of(client).tobytes() == alone.row_of(client).tobytes()
 
@@ -64,7 +64,7 @@ def test_a_harder_pull_holds_models_nearer(two_groups: Federation) -> None:
     with fleet_of(two_groups) as (fleet, _, first):
         for lam in (0.0, 0.3, 3.0):
             method = fc.Ditto(lam=lam)
-            state = method.start(fleet, first, now(0))
+            state = method.start(fleet, first, now(0))[0]
             for number in (1, 2, 3, 4):
                 state, _ = method.round(state, fleet, now(number))
             apart.append(float(np.linalg.norm(state.own.rows - state.common, axis=1).mean()))
@@ -75,8 +75,8 @@ def test_a_harder_pull_holds_models_nearer(two_groups: Federation) -> None:
 def test_personal_models_beat_one_for_all_where_groups_disagree(
     method: fc.FineTuned | fc.Ditto, two_groups: Federation, tmp_path: Path
 ) -> None:
-    mine, _ = played(method, two_groups, tmp_path / "own", rounds=6, participation=1.0)
-    common, _ = played(fc.FedAvg(), two_groups, tmp_path / "common", rounds=6, participation=1.0)
+    mine, _ = play_run(method, two_groups, tmp_path / "own", rounds=6, participation=1.0)
+    common, _ = play_run(fc.FedAvg(), two_groups, tmp_path / "common", rounds=6, participation=1.0)
     assert mine["accuracy"] > common["accuracy"] + 0.1  # type: ignore[operator]  # numbers
 
 

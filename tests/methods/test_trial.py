@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fedclade as fc
-from fedclade.fleet.protocol import Losses
+from fedclade.fleet import Losses
 from fedclade.methods.trial import Gain
 from fedclade.nouns import Groups, Row
 from methods.pulling import Pulling, grouped
@@ -20,7 +20,7 @@ def test_a_split_that_hurts_is_undone_as_if_it_had_never_been() -> None:
     tree = begun(method, fleet)
     seen = []
     for number in range(1, 7):
-        tree, facts = method.round(tree, fleet, at(number))
+        tree, facts = method.round(tree, fleet.fleet(), at(number))
         seen.append((len(tree.leaves()), facts["undone"]))
     assert seen == [(2, []), (2, []), (2, []), (1, [0]), (1, []), (1, [])]
     never = rounds(fc.CFL(rule="absolute"), fleet, 6)
@@ -72,7 +72,7 @@ def test_a_gain_that_may_be_chance_is_none(each: int, examples: int, undone: lis
     method = fc.CFL(**ALWAYS, validation=0.2, trial=10)
     tree = rounds(method, fleet, 10)
     assert list(tree.on_trial()) == [0]
-    assert method.round(tree, fleet, at(11))[1]["undone"] == undone
+    assert method.round(tree, fleet.fleet(), at(11))[1]["undone"] == undone
 
 
 def test_a_split_that_hurts_one_part_is_undone() -> None:
@@ -99,7 +99,7 @@ def test_while_a_split_is_on_trial_everybody_has_the_undivided_model() -> None:
             plain = rounds(never, fleet, count).nodes[0].model
             np.testing.assert_allclose(everybody(tree).row_of("client-00"), plain, atol=1e-6)
     fleet.silent = set(fleet.points)
-    tree, _ = method.round(rounds(method, Pulling(fleet.points), 3), fleet, at(4))
+    tree, _ = method.round(rounds(method, Pulling(fleet.points), 3), fleet.fleet(), at(4))
     assert tree.on_trial()  # nobody could judge it: later
 
 
@@ -114,9 +114,9 @@ def test_a_part_of_which_nobody_is_heard_does_not_hold_a_trial_open_for_ever(how
     tree = rounds(method, fleet, 1)
     setattr(fleet, how, {client for client, group in home.items() if group == home["client-00"]})
     for number in range(2, 7):
-        tree, _ = method.round(tree, fleet, at(number))
+        tree, _ = method.round(tree, fleet.fleet(), at(number))
         assert tree.on_trial()
-    tree, facts = method.round(tree, fleet, at(7))
+    tree, facts = method.round(tree, fleet.fleet(), at(7))
     assert (list(tree.on_trial()), facts["undone"]) == ([], [0])
     assert set(tree.home) == set(home)
 
@@ -135,7 +135,7 @@ def test_everybody_is_told_the_best_of_its_path() -> None:
     method = fc.CFL(validation=0.2, trial=3)
     tree = rounds(method, fleet, 24)
     fleet.held_out = {"client-00": tree.nodes[0].model}
-    tree, facts = method.round(tree, fleet, at(27))
+    tree, facts = method.round(tree, fleet.fleet(), at(27))
     assert facts["best"] == {**tree.home, "client-00": 0}
     assert tree.home["client-00"] != 0  # where it trains, and what it has
-    assert "best" not in method.round(tree, fleet, at(28))[1]
+    assert "best" not in method.round(tree, fleet.fleet(), at(28))[1]

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import fedclade as fc
-from conformance.playing import played
 from fedclade.data import Federation
-from fedclade.fleet.protocol import Updates
+from fedclade.fleet import Updates
 from fedclade.methods.watching import astray, mean_of
 from fedclade.nouns import Assignment
+from fedclade.testing import play_run
 
 STARTS = Assignment(np.array([[0, 0], [10, 10]], np.float32), {"a": 0, "b": 0, "c": 0, "d": 1, "e": 1, "f": 1})
 GROUP = dict(STARTS.home)
@@ -53,7 +53,7 @@ def test_the_mean_is_weighed_by_examples() -> None:
 
 
 def test_watching_changes_no_model(two_groups: Federation, tmp_path: Path) -> None:
-    _, plain = played(fc.FLT(), two_groups, tmp_path / "plain")
-    _, watched = played(fc.FLT(watch=True), two_groups, tmp_path / "watched")
+    _, plain = play_run(fc.FLT(), two_groups, tmp_path / "plain")
+    _, watched = play_run(fc.FLT(watch=True), two_groups, tmp_path / "watched")
     assert watched.home == plain.home
     np.testing.assert_allclose(watched.rows, plain.rows, rtol=0, atol=1e-6)

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import fedclade as fc
-from fedclade.fleet.protocol import Reply
-from fedclade.fleet.simulated import SimulatedFleet
+from fedclade.fleet.simulated import simulated_fleet
 from fedclade.nets import net_for
 from fedclade.nouns import InputError, Points, Round
 from fedclade.nouns.points import filled
 from fedclade.relate.embedding import FAR, drawn_in, embedded, warming
 from fedclade.relate.points import Relating, related
+from fedclade.wire import Reply
 
 HERE = find_spec("umap") is not None
 
@@ -45,7 +45,7 @@ def test_it_says_so_before_any_client_works(preset: str) -> None:
     net = net_for("logistic", federation.shape, federation.classes)
     method = fc.FLT(preset=preset)  # type: ignore[arg-type]  # one of two
     with (
-        SimulatedFleet(federation, net, workers=0, wire=nobody) as fleet,
+        simulated_fleet(federation, net, workers=0, wire=nobody) as fleet,
         pytest.raises(InputError, match="UMAP is not installed"),
     ):
         method.find(fleet, Round(0, 0))

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from fedclade.nouns import Groups, InputError, Points
 from fedclade.nouns.points import filled, joined
 from fedclade.relate.distances import least, nearest, nearest_between
-from fedclade.relate.figures import figures
 from fedclade.relate.matching import assigned
 from fedclade.relate.points import Relating, related
 
@@ -153,22 +152,6 @@ def test_very_few_clients_are_one_group(count: int) -> None:
         assert related(points, Relating(cut=cut)).count == 1
     with pytest.raises(InputError, match="there is nobody to compare"):
         related(points.of(()), Relating())
-
-
-def test_figures_show_the_sketches() -> None:
-    points, _ = planted(groups=2, members=3, features=12)
-    told = figures(related(points, Relating()))
-    shown = told["sketches"]
-    assert isinstance(shown, list)
-    assert np.array(shown).shape == (6, 4, 2)
-    # Two dimensions keep what two dimensions can: as an independent decomposition says.
-    flat = points.places.reshape(-1, 12).astype(np.float64)
-    singular = np.linalg.svd(flat - flat.mean(axis=0), compute_uv=False)
-    flattened = np.array(shown).reshape(-1, 2)
-    np.testing.assert_allclose(np.square(flattened).sum(axis=0), singular[:2] ** 2, rtol=1e-3)
-    many = {f"x{number:03}": np.zeros((1, 2), np.float32) for number in range(201)}
-    large = related(filled(many, dict.fromkeys(many, np.ones(1, np.int64))), Relating())
-    assert "sketches" not in figures(large)
 
 
 def test_points_must_fit_together() -> None:

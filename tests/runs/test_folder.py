@@ -164,12 +164,15 @@ def test_a_changed_experiment_is_found(stopped: Path) -> None:
         reached(stopped)
 
 
-def test_a_newer_format_is_refused(stopped: Path) -> None:
+@pytest.mark.parametrize("format_", [1, 99])
+def test_another_format_is_refused(stopped: Path, format_: int) -> None:
+    """Not damaged, and nothing to repair: the error says what to do."""
     from fedclade.runs.manifest import sealed, unsealed
 
     path = stopped / "checkpoint" / "round-00003" / "manifest.json"
-    path.write_bytes(sealed({**unsealed(path), "format": 99}))
-    with pytest.raises(Damaged, match="another version"):
+    path.write_bytes(sealed({**unsealed(path), "format": format_}))
+    text = rf"another version of fedclade, .*: got a checkpoint of format {format_}, .*need format 2; do: go on with"
+    with pytest.raises(InputError, match=text):
         reached(stopped)
 
 

@@ -5,11 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedclade.fleet.protocol import Scores
-from fedclade.methods import Facts
-from fedclade.nouns import Groups
-from fedclade.relate.distances import Matrix
-from fedclade.runs.metrics import by_group, harmed, rand_index, summary, weighed
+from fedclade.fleet import Scores, Updates
+from fedclade.nouns import Assignment, Groups
+from fedclade.runs.metrics import Separation, by_group, harmed, rand_index, summary
 
 SCORES = Scores(("a", "b", "c"), np.array([5, 9, 1]), np.array([10, 10, 4]), np.array([0.5, 0.25, 1.5]))
 
@@ -66,12 +64,23 @@ def test_the_rand_index_is_scikit_learns(labels: list[tuple[int, int]]) -> None:
     assert rand_index(found, truth) == pytest.approx(wanted, abs=1e-12)
 
 
-def test_similarities_become_gaps_where_the_truth_is_known() -> None:
-    """Two alike clients of one group, and one that is unlike both: 0.5 inside, 0 across."""
-    alike = Matrix(("a", "b", "c"), np.array([[1, 0.5, 0], [0.5, 1, -1], [0, -1, 1]], np.float32))
-    facts: Facts = {"heard": 3, "separation_gaps": (alike,)}
-    assert weighed(facts, Groups((("a", "b"), ("c",)))) == {"heard": 3, "separation_gaps": [0.5]}
-    assert weighed(facts, None) == {"heard": 3, "separation_gaps": [None]}
+def test_gaps_are_told_where_the_truth_is_known() -> None:
+    """Two clients of one group 60 degrees apart, and one that is at right angles to one of them and 150 to the other.
+
+    Inside 0.5; across the best bipartition, which keeps those two together, 0. A model that one client has has no gap.
+    """
+    height = 3**0.5 / 2
+    moved = np.array([[1, 0], [0.5, height], [0, -1], [7, 7]], np.float32)
+    starts = Assignment(np.array([[2, 3], [0, 0]], np.float32), {"a": 0, "b": 0, "c": 0, "d": 1})
+    rows = moved + starts.rows[[0, 0, 0, 1]]
+    updates = Updates(("a", "b", "c", "d"), rows, np.ones(4, np.int64), np.zeros(4))
+    separation = Separation()
+    assert separation.gaps(None) == []
+    separation(starts, updates)
+    separation(starts.only(("d",)), Updates(("d",), rows[3:], np.ones(1, np.int64), np.zeros(1)))  # asks fewer
+    truth = Groups((("a", "b"), ("c",), ("d",)))
+    assert separation.gaps(truth) == [pytest.approx(0.5, abs=1e-6), None]
+    assert separation.gaps(None) == [None, None]
 
 
 def test_a_huge_loss_is_still_a_number() -> None:

@@ -8,15 +8,15 @@ import pytest
 import torch
 
 import fedclade as fc
-from conformance.playing import played
 from fedclade.api import Settings
 from fedclade.data import Federation
-from fedclade.fleet.protocol import Fleet
+from fedclade.fleet import Fleet
 from fedclade.fleet.workers import WorkerFailed
-from fedclade.methods import Facts, First
+from fedclade.methods import Facts, First, Needs
 from fedclade.nouns import Assignment, Damaged, InputError, Round, Row, Stopped, settings
 from fedclade.runs.folder import RunFolder
 from fedclade.runs.loop import model_hash
+from fedclade.testing import play_run
 
 QUICK: Settings = {"rounds": 2, "participation": 0.5, "evaluate_every": 1, "lr": 0.2, "workers": 0}
 
@@ -76,17 +76,17 @@ def test_the_groups_of_the_table_are_those_of_the_verdict(two_groups: Federation
 
 
 def test_an_experiment_that_is_changed_while_it_runs_is_found(two_groups: Federation, tmp_path: Path) -> None:
-    from conformance.playing import Stop
+    from fedclade.testing import Interrupted
 
     class Meddling(fc.FedAvg):
         def round(self, state, fleet, now):  # type: ignore[no-untyped-def]  # passes everything on
             (tmp_path / "run" / "experiment.toml").write_text("something else")
             return super().round(state, fleet, now)
 
-    with pytest.raises(Stop):
-        played(Meddling(), two_groups, tmp_path / "run", stop_after=2)
+    with pytest.raises(Interrupted):
+        play_run(Meddling(), two_groups, tmp_path / "run", stop_after=2)
     with pytest.raises(Damaged, match="is not what the run was started with"):
-        played(fc.FedAvg(), two_groups, tmp_path / "run")
+        play_run(fc.FedAvg(), two_groups, tmp_path / "run")
 
 
 def test_models_and_their_clients_make_the_hash() -> None:
@@ -111,8 +111,11 @@ class Unsaveable:
 class Forgetful:
     """A method whose state could not be read back."""
 
-    def start(self, fleet: Fleet, first: First, now: Round) -> Unsaveable:  # noqa: ARG002
-        return Unsaveable([1, 2], first(0))
+    def needs(self) -> Needs:
+        return Needs()
+
+    def start(self, fleet: Fleet, first: First, now: Round) -> tuple[Unsaveable, Facts]:  # noqa: ARG002
+        return Unsaveable([1, 2], first(0)), {}
 
     def round(self, state: Unsaveable, fleet: Fleet, now: Round) -> tuple[Unsaveable, Facts]:  # noqa: ARG002
         return state, {}
@@ -120,8 +123,14 @@ class Forgetful:
     def assignment(self, state: Unsaveable) -> Assignment:
         return Assignment.of_one(state.model, ("client-00",))
 
-    def place(self, state: Unsaveable, newcomers: tuple[str, ...], fleet: Fleet, now: Round) -> Unsaveable:  # noqa: ARG002
-        return state
+    def place(
+        self,
+        state: Unsaveable,
+        newcomers: tuple[str, ...],
+        fleet: Fleet,
+        now: Round,  # noqa: ARG002
+    ) -> tuple[Unsaveable, Facts]:
+        return state, {}
 
 
 def test_a_state_that_cannot_be_read_back_is_refused_at_the_start(two_groups: Federation, tmp_path: Path) -> None:
@@ -138,7 +147,7 @@ def test_a_method_may_call_its_facts_as_it_likes(two_groups: Federation, tmp_pat
                 "refused": np.float32("nan"),
             }
 
-    played(Talkative(), two_groups, tmp_path / "run")
+    play_run(Talkative(), two_groups, tmp_path / "run")
     events = [event for event in RunFolder.open(tmp_path / "run").events() if event["event"] == "round"]
     assert [event["round"] for event in events] == [1, 2, 3, 4]
     assert events[0]["facts"] == {"round": 3, "event": "x", "refused": None}
@@ -220,7 +229,7 @@ def test_a_file_that_a_method_misses_is_not_a_full_disk(two_groups: Federation, 
             return super().round(state, fleet, now)
 
     with pytest.raises(FileNotFoundError):
-        played(Reading(), two_groups, tmp_path / "run")
+        play_run(Reading(), two_groups, tmp_path / "run")
 
 
 def test_numbers_of_numpy_are_numbers(two_groups: Federation, tmp_path: Path) -> None:
@@ -313,12 +322,12 @@ def test_compare_runs_every_method_with_every_seed(two_groups: Federation, tmp_p
 
 
 def test_seconds_and_bytes_add_up_over_a_resume(two_groups: Federation, tmp_path: Path) -> None:
-    from conformance.playing import Stop
+    from fedclade.testing import Interrupted
 
-    whole, _ = played(fc.FedAvg(), two_groups, tmp_path / "whole")
-    with pytest.raises(Stop):
-        played(fc.FedAvg(), two_groups, tmp_path / "cut", stop_after=2)
-    resumed, _ = played(fc.FedAvg(), two_groups, tmp_path / "cut")
+    whole, _ = play_run(fc.FedAvg(), two_groups, tmp_path / "whole")
+    with pytest.raises(Interrupted):
+        play_run(fc.FedAvg(), two_groups, tmp_path / "cut", stop_after=2)
+    resumed, _ = play_run(fc.FedAvg(), two_groups, tmp_path / "cut")
     assert resumed["bytes_up"] == whole["bytes_up"] == 4 * 3 * (650 * 4 + 16)
     assert resumed["bytes_down_evaluate"] == whole["bytes_down_evaluate"] == 2 * 6 * 650 * 4
 
@@ -326,7 +335,7 @@ def test_seconds_and_bytes_add_up_over_a_resume(two_groups: Federation, tmp_path
 def test_shuffled_clients_change_nothing(two_groups: Federation, tmp_path: Path) -> None:
     turned = replace(two_groups, data={client: two_groups[client] for client in reversed(two_groups.clients)})
     hashes = {
-        played(fc.FedAvg(), each, tmp_path / str(number))[0]["model_hash"]
+        play_run(fc.FedAvg(), each, tmp_path / str(number))[0]["model_hash"]
         for number, each in enumerate((two_groups, turned))
     }
     assert len(hashes) == 1

@@ -11,7 +11,7 @@ import fedclade as fc
 from fedclade.data import Federation
 from fedclade.data.registry import source_named
 from fedclade.data.worlds.dominant import Dominant
-from fedclade.fleet.simulated import SimulatedFleet
+from fedclade.fleet.simulated import simulated_fleet
 from fedclade.nets import net_for
 from fedclade.nouns import Assignment, InputError, LocalTraining, Round, Row, Rows
 from fedclade.runs.attention import AttentionTraining, trained
@@ -35,7 +35,7 @@ def test_drifts_are_what_training_changed(clients: Federation) -> None:
     run(keep=lambda *told: seen.append(told))
     assert [number for number, _, _ in seen] == [1, 2]
     model = net.first(7)
-    with SimulatedFleet(clients, net, workers=0) as fleet:
+    with simulated_fleet(clients, net, workers=0) as fleet:
         for number, drifts, own in seen:
             updates = fleet.train(Assignment.of_one(model, fleet.clients()), Round(number, 7, local=LOCAL))
             np.testing.assert_allclose(drifts, updates.rows - model, rtol=0, atol=1e-7)

@@ -15,8 +15,8 @@ import numpy as np
 
 from fedclade.bench.speed import Tell
 from fedclade.bench.workloads import WORKLOADS, ragged
-from fedclade.fleet.protocol import Fleet
-from fedclade.methods import Facts, First
+from fedclade.fleet import Fleet
+from fedclade.methods import Facts, First, Needs
 from fedclade.nouns import Assignment, ClientId, FedcladeError, LocalTraining, Round, Rows, settings
 from fedclade.runs.experiment import PYTHON, EngineSettings, Experiment, RunSettings
 from fedclade.runs.run import start
@@ -63,9 +63,12 @@ class FixedGroups:
 
     groups: int = GROUPS
 
-    def start(self, fleet: Fleet, first: First, now: Round) -> Planted:
+    def needs(self) -> Needs:
+        return Needs()
+
+    def start(self, fleet: Fleet, first: First, now: Round) -> tuple[Planted, Facts]:
         home = {client: number % self.groups for number, client in enumerate(fleet.clients())}
-        return Planted(np.stack([first(number) for number in range(self.groups)]), home)
+        return Planted(np.stack([first(number) for number in range(self.groups)]), home), {}
 
     def round(self, state: Planted, fleet: Fleet, now: Round) -> tuple[Planted, Facts]:
         chosen = now.sample(fleet.clients())
@@ -75,8 +78,8 @@ class FixedGroups:
     def assignment(self, state: Planted) -> Assignment:
         return Assignment(state.models, state.home)
 
-    def place(self, state: Planted, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> Planted:
-        return replace(state, home={**state.home, **dict.fromkeys(newcomers, 0)})
+    def place(self, state: Planted, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> tuple[Planted, Facts]:
+        return replace(state, home={**state.home, **dict.fromkeys(newcomers, 0)}), {}
 
 
 def memory(plan: Plan, tell: Tell) -> dict[str, object]:

@@ -13,7 +13,7 @@ import numpy as np
 from fedclade.bench.speed import Tell
 from fedclade.data import SOURCES, ClientData, Federation, Part
 from fedclade.data.shares import named
-from fedclade.fleet.simulated import SimulatedFleet
+from fedclade.fleet.simulated import simulated_fleet
 from fedclade.methods import FedAvg
 from fedclade.nets import Net, net_for
 from fedclade.nouns import LocalTraining, Round, generator
@@ -104,8 +104,8 @@ def of_method(federation: Federation, net: Net, chosen: int, rounds: int) -> flo
     """The middle of some rounds of FedAvg on a fleet with one worker, without the run around it."""
     method = FedAvg()
     share = chosen / len(federation)
-    with SimulatedFleet(federation, net, workers=1) as fleet:
-        state = method.start(fleet, lambda number: net.first(0, number), Round(0, 0, share, LOCAL))
+    with simulated_fleet(federation, net, workers=1) as fleet:
+        state, _ = method.start(fleet, lambda number: net.first(0, number), Round(0, 0, share, LOCAL))
         taken = []
         for number in range(1, rounds + 2):  # the first one warms up
             begin = perf_counter()

@@ -15,7 +15,9 @@ from fedclade.bench.nets import training_flops
 from fedclade.bench.peak import Peak
 from fedclade.bench.plain import PlainLoop
 from fedclade.bench.workloads import Workload
-from fedclade.fleet.simulated import SimulatedFleet, cores, path_for
+from fedclade.fleet import Fleet
+from fedclade.fleet.simulated import cores, simulated_fleet
+from fedclade.local import path_for
 from fedclade.nouns import Assignment, Round, Row
 
 WORKERS = (1, 2)
@@ -48,20 +50,20 @@ def speed(work: Workload, source: str | None, peak: Peak, repeats: int, tell: Te
         return Round(number, 0, 1.0, work.local)
 
     with (
-        SimulatedFleet(federation, net, workers=WORKERS[0]) as one,
-        SimulatedFleet(federation, net, workers=WORKERS[1]) as two,
+        simulated_fleet(federation, net, workers=WORKERS[0]) as one,
+        simulated_fleet(federation, net, workers=WORKERS[1]) as two,
     ):
 
-        def by_fleet(fleet: SimulatedFleet, number: int) -> Row:
+        def by_fleet(fleet: Fleet, number: int) -> Row:
             row: Row = fleet.train_mean(Assignment.of_one(start, clients), at(number)).rows[0]
             return row
 
         legs: dict[str, tuple[Callable[[int], Row], Callable[[], float]]] = {
             "plain": (lambda number: plain.mean(start, federation, clients, at(number)), lambda: 0.0),
-            "one": (lambda number: by_fleet(one, number), lambda: one.cpu_seconds),
+            "one": (lambda number: by_fleet(one, number), lambda: one.transport.cpu_seconds),
         }
         if cores() >= WORKERS[1]:  # a fleet has never more workers than there are cores
-            legs["two"] = (lambda number: by_fleet(two, number), lambda: two.cpu_seconds)
+            legs["two"] = (lambda number: by_fleet(two, number), lambda: two.transport.cpu_seconds)
         tell(f"{federation.name}: first round")
         first = {name: play(1) for name, (play, _) in legs.items()}  # warms everything, and is compared
         turns: dict[str, list[Turn]] = {name: [] for name in legs}

@@ -8,8 +8,7 @@ import hashlib
 import json
 import logging
 import shlex
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,10 +17,12 @@ import numpy as np
 
 from fedclade.data.recipe import SITES
 from fedclade.deploy.site import LoadData, find
+from fedclade.fleet import Fleet
+from fedclade.fleet.build import fleet_over
 from fedclade.fleet.flower import apps
 from fedclade.fleet.flower.apps import ClientApp, Grid, ServerApp
-from fedclade.fleet.flower.grid import FlowerFleet
-from fedclade.fleet.site import OwnNet, Task
+from fedclade.fleet.flower.grid import FlowerTransport
+from fedclade.fleet.site import ModelSpec, OwnNet
 from fedclade.nets import Net
 from fedclade.nouns import InputError
 from fedclade.runs.experiment import Experiment, FlowerSettings, read_experiment
@@ -80,16 +81,12 @@ def venue(experiment: Experiment, grid: Grid) -> Venue:
     def check(net: Net) -> None:
         net.check(np.zeros((1, *shape), np.float32), classes)
 
-    @contextmanager
-    def fleet(net: Net) -> Iterator[FlowerFleet]:
-        yield FlowerFleet(
-            grid,
-            Task(experiment.net, shape, classes),
-            net,
-            deadlines_of(engine),
-            wait_for=engine.clients,
-            wait_seconds=engine.wait_seconds,
+    def fleet(net: Net) -> Fleet:
+        spec = ModelSpec(experiment.net, shape, classes)
+        transport = FlowerTransport(
+            grid, spec, deadlines_of(engine), wait_for=engine.clients, wait_seconds=engine.wait_seconds
         )
+        return fleet_over(transport, net, shape, classes)
 
     form = hashlib.sha256(json.dumps([SITES, shape, classes]).encode()).hexdigest()
     return Venue(shape, classes, form, lambda _: None, check, fleet)

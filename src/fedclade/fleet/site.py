@@ -4,25 +4,20 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any, Literal
-
-import numpy as np
-from numpy.typing import NDArray
 
 from fedclade.data import ClientData, Federation
 from fedclade.data.recipe import read_recipe
-from fedclade.fleet.letters import ask_of
 from fedclade.local import Client, one_thread
 from fedclade.nets import Module, net_for
 from fedclade.nouns import ClientId, InputError, Rows
+from fedclade.wire import Arrays
+from fedclade.wire.codec import Header, read_request, read_round, reply_header
 
-Trip = Literal["train", "losses", "evaluate", "sketch", "scatter", "moments", "changed", "enrol"]
-"""What a message asks for: a verb, or that the client says who it is."""
 OwnNet = Callable[[], Module]
 
 
 @dataclass(frozen=True)
-class Task:
+class ModelSpec:
     """What every message says about the net and the data, so that a site needs no file of the server's."""
 
     net: Mapping[str, object]
@@ -47,27 +42,26 @@ Find = Callable[[Mapping[str, object], str], Held]
 """From a node's configuration and the id of the run to the client that it is."""
 
 
-def answer(
-    trip: Trip, header: Mapping[str, Any], rows: Rows, held: Held, own_net: OwnNet | None
-) -> tuple[dict[str, object], Mapping[str, NDArray[np.generic]]]:
-    """The header and the arrays of what a client answers to one message."""
-    shape, classes = tuple(header["shape"]), header["classes"]
-    if trip == "enrol":
-        data = held.at(header["number"])
-        check_fits(data, shape, classes)
-        return {"client": held.name, "train": len(data.train), "test": len(data.test)}, {}
-    ask = ask_of(header, rows)
-    client = client_for(json.dumps([header["net"], shape, classes]), own_net)
+def enrol(header: Header, held: Held) -> dict[str, object]:
+    """What a client says of itself; an error unless its data are what the experiment says."""
+    data = held.at(header["number"])
+    check_fits(data, tuple(header["shape"]), header["classes"])
+    return {"client": held.name, "train": len(data.train), "test": len(data.test)}
+
+
+def answer(header: Header, rows: Rows, held: Held, own_net: OwnNet | None) -> tuple[dict[str, object], Arrays]:
+    """The header and the arrays of what a client answers to one request."""
+    request = read_request(header["request"], read_round(header["now"]), rows)
+    client = client_for(json.dumps([header["net"], header["shape"], header["classes"]]), own_net)
     with one_thread():
-        reply = client.answer(ask, held.at(ask.now.number))
-    told = {"verb": reply.verb, "client": held.name, "round": reply.round, "examples": reply.examples}
-    return told, reply.arrays
+        reply = client.answer(request, held.at(request.now.number))
+    return reply_header(reply, held.name), reply.arrays
 
 
 @lru_cache(maxsize=4)
-def client_for(task: str, own_net: OwnNet | None) -> Client:
+def client_for(spec: str, own_net: OwnNet | None) -> Client:
     """The net of a run, made once in a process."""
-    net, shape, classes = json.loads(task)
+    net, shape, classes = json.loads(spec)
     name = net.pop("name")
     return Client(net_for(own_net or name, tuple(shape), classes, {} if own_net else net))
 

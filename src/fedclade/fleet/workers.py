@@ -25,10 +25,12 @@ from weakref import WeakSet
 import numpy as np
 from numpy.typing import NDArray
 
-from fedclade.fleet.protocol import Ask, Reply
 from fedclade.local import one_thread
-from fedclade.local.client import Answer
-from fedclade.nouns import FedcladeError, LocalTraining, Round, Rows, Stopped
+from fedclade.nouns import FedcladeError, Rows, Stopped
+from fedclade.wire import Reply
+from fedclade.wire.codec import read_reply, read_request, read_round, reply_header, request_header, round_header
+from fedclade.wire.message import AnyRequest
+from fedclade.wire.verbs import TRAIN
 
 ALIGNMENT = 64  # bytes; linear algebra is fastest, and always takes the same path, on such addresses
 IN_STORE = 2  # messages that a worker has at a time: the one that it answers, and the next
@@ -36,6 +38,8 @@ SHORT = 16  # requests in one message, where an answer costs little more than th
 SMALL = 2**20  # bytes of a model with which that is so
 
 
+Answer = Callable[[Sequence[AnyRequest]], Sequence[Reply]]
+"""What workers need of clients: the replies to several requests, in their order."""
 Places = list[tuple[str, str, list[int], int]]
 """Where arrays stand in shared memory: name, type, shape, first byte."""
 
@@ -105,12 +109,12 @@ def unnamed_file() -> int:
 
 @dataclass(eq=False)
 class Slot:
-    """The memory of one message: what a worker is told goes through `asks`, what it answers through `replies`."""
+    """The memory of one message: what a worker is told goes through `requests`, what it answers through `replies`."""
 
-    asks: Shared = field(default_factory=Shared)
+    requests: Shared = field(default_factory=Shared)
     replies: Shared = field(default_factory=Shared)
     models: dict[tuple[int, tuple[int, ...]], Rows] = field(default_factory=dict)
-    """What stands in `asks` now, by address; kept, so that no other model can come to stand there."""
+    """What stands in `requests` now, by address; kept, so that no other model can come to stand there."""
     places: Places = field(default_factory=list)
 
 
@@ -130,7 +134,7 @@ class Worker:
         """Close the pipe, by which a worker knows that it may leave, and give the memory back."""
         self.pipe.close()
         for slot in self.slots:
-            for memory in (slot.asks, slot.replies):
+            for memory in (slot.requests, slot.replies):
                 with suppress(BufferError):  # somebody still looks at an array in it
                     memory.close()
 
@@ -166,16 +170,16 @@ class Workers:
         """What the workers have computed so far."""
         return sum(worker.seconds for worker in self._workers)
 
-    def ask(self, asks: Collection[Ask]) -> Iterator[Reply]:
+    def ask(self, requests: Collection[AnyRequest]) -> Iterator[Reply]:
         """The replies as they arrive. Requests are taken when a worker is free, a few at a time."""
         if self._closed:
             raise Stopped("the fleet is closed", need="an open one")
-        share = self._share(asks)
-        rest = deque(asks)
+        share = self._share(requests)
+        rest = deque(requests)
         if not self._workers:
             with one_thread():
                 while rest:
-                    yield from self._answer(taken(rest, share))
+                    yield from self._answer(take(rest, share))
             return
         for worker in self._workers:  # answers to a call that nobody waited for
             while worker.waiting:
@@ -192,18 +196,18 @@ class Workers:
                 self._supply(busy[pipe], rest, share)
                 yield from replies
 
-    def _supply(self, worker: Worker, rest: deque[Ask], share: int) -> None:
+    def _supply(self, worker: Worker, rest: deque[AnyRequest], share: int) -> None:
         """What comes next for a worker; into its store only while there is enough for all: they should end together."""
         if not worker.waiting or len(rest) >= share * len(self._workers):
-            self._send(worker, taken(rest, share))
+            self._send(worker, take(rest, share))
 
-    def _share(self, asks: Collection[Ask]) -> int:
+    def _share(self, requests: Collection[AnyRequest]) -> int:
         """How many requests go in one message: one where an answer takes long, so that all workers end together."""
-        if not asks:
+        if not requests:
             return 1
-        first = next(iter(asks))
-        most = self._together if first.verb == "train" else SHORT if first.rows.nbytes <= SMALL else 1
-        return max(1, min(most, len(asks) // (3 * max(1, len(self._workers)))))
+        first = next(iter(requests))
+        most = self._together if first.verb.name == TRAIN.name else SHORT if first.rows.nbytes <= SMALL else 1
+        return max(1, min(most, len(requests) // (3 * max(1, len(self._workers)))))
 
     def close(self) -> None:
         """Stop the workers; idle ones leave when their pipe closes."""
@@ -218,22 +222,22 @@ class Workers:
             LIVING.discard(worker)
         self._workers, self._closed = [], True
 
-    def _send(self, worker: Worker, asks: Sequence[Ask]) -> None:
+    def _send(self, worker: Worker, requests: Sequence[AnyRequest]) -> None:
         """Requests of one round; a model that several of them share is sent once, and once for several messages."""
-        if not asks:
+        if not requests:
             return
         number = next(each for each in range(IN_STORE) if each not in worker.waiting)
         slot = worker.slots[number]
-        models = {address(ask.rows): ask.rows for ask in asks}
+        models = {address(request.rows): request.rows for request in requests}
         if not models.keys() <= slot.models.keys():
-            slot.places = slot.asks.write({str(place): rows for place, rows in enumerate(models.values())})
+            slot.places = slot.requests.write({str(place): rows for place, rows in enumerate(models.values())})
             slot.models = models
         order = {key: place for place, key in enumerate(slot.models)}
         header = {
             "slot": number,
-            "asks": [ask.plain() for ask in asks],
-            "models": [order[address(ask.rows)] for ask in asks],
-            "now": asks[0].now.told(),
+            "requests": [request_header(request) for request in requests],
+            "models": [order[address(request.rows)] for request in requests],
+            "now": round_header(requests[0].now),
             "places": slot.places,
         }
         try:
@@ -253,8 +257,8 @@ class Workers:
         worker.seconds = header["cpu_seconds"]
         arrays = slot.replies.read(header["places"])
         return [
-            Reply(**told, arrays={name: arrays[f"{number} {name}"] for name in names})
-            for number, (told, names) in enumerate(header["replies"])
+            read_reply(reply, {name: arrays[f"{number} {name}"] for name in names})
+            for number, (reply, names) in enumerate(header["replies"])
         ]
 
     def _died(self, worker: Worker) -> Stopped:
@@ -267,7 +271,7 @@ class Workers:
         )
 
 
-def taken(rest: deque[Ask], count: int) -> list[Ask]:
+def take(rest: deque[AnyRequest], count: int) -> list[AnyRequest]:
     """The next few requests, taken out of the rest."""
     return [rest.popleft() for _ in range(min(count, len(rest)))]
 
@@ -313,26 +317,20 @@ def answered(answer: Answer, pipe: Connection, slots: Sequence[Slot]) -> bool:
         return False
     slot = slots[header["slot"]]
     try:
-        now = Round(**{**header["now"], "local": LocalTraining(**header["now"]["local"])})
-        models = [rows.astype(np.float32, copy=False) for rows in slot.asks.look(header["places"]).values()]
-        asked = [
-            Ask(**told, now=now, rows=models[number])
-            for told, number in zip(header["asks"], header["models"], strict=True)
+        now = read_round(header["now"])
+        models = [rows.astype(np.float32, copy=False) for rows in slot.requests.look(header["places"]).values()]
+        requests = [
+            read_request(request, now, models[number])
+            for request, number in zip(header["requests"], header["models"], strict=True)
         ]
-        found = answer(asked)
+        found = answer(requests)
         arrays = {
             f"{number} {name}": array for number, reply in enumerate(found) for name, array in reply.arrays.items()
         }
-        told = [
-            (
-                {"verb": reply.verb, "client": reply.client, "round": reply.round, "examples": reply.examples},
-                list(reply.arrays),
-            )
-            for reply in found
-        ]
-        message = {"replies": told, "places": slot.replies.write(arrays), "cpu_seconds": process_time()}
+        replies = [(reply_header(reply), list(reply.arrays)) for reply in found]
+        message = {"replies": replies, "places": slot.replies.write(arrays), "cpu_seconds": process_time()}
     except Exception:
-        who = ", ".join(f'client "{ask["client"]}"' for ask in header["asks"])
+        who = ", ".join(f'client "{request["client"]}"' for request in header["requests"])
         message = {"bug": traceback.format_exc(), "who": who}
     try:
         pipe.send_bytes(json.dumps(message).encode())

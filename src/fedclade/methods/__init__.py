@@ -10,8 +10,9 @@ from fedclade.methods.finetune import FineTuned
 from fedclade.methods.flt import FLT
 from fedclade.methods.ifca import IFCA
 from fedclade.methods.local import Local
+from fedclade.methods.needs import Needs, Network
 from fedclade.methods.pca import PCA
-from fedclade.methods.protocol import AnyMethod, Careful, Fact, Facts, First, Judging, Method, Sharing
+from fedclade.methods.protocol import AnyMethod, Fact, Facts, First, Method
 from fedclade.methods.registry import METHODS, Known, method_named, name_of, register
 from fedclade.methods.selection import Selection, Standing, selected
 from fedclade.relate.discovery import Found
@@ -24,7 +25,6 @@ __all__ = [
     "METHODS",
     "PCA",
     "AnyMethod",
-    "Careful",
     "Ditto",
     "Fact",
     "Facts",
@@ -34,12 +34,12 @@ __all__ = [
     "FineTuned",
     "First",
     "Found",
-    "Judging",
     "Known",
     "Local",
     "Method",
+    "Needs",
+    "Network",
     "Selection",
-    "Sharing",
     "Standing",
     "method_named",
     "name_of",

@@ -10,15 +10,15 @@ point the same way. See docs/explanation.md for how well each does.
 """
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
-from fedclade.fleet.protocol import Fleet
+from fedclade.fleet import Fleet
 from fedclade.methods.fedavg import FedAvg, OneModel
 from fedclade.methods.mixing import weighted_mean
+from fedclade.methods.needs import Needs
 from fedclade.methods.protocol import Fact, Facts, First
-from fedclade.methods.selection import CheckIn, Score, Standing, attends, look, participants, sees
+from fedclade.methods.selection import CheckIn, Score, Standing, look, needs_of_score, participants
 from fedclade.nouns import Assignment, ClientId, Round, settings
 
 
@@ -40,19 +40,13 @@ class ABC:
     """Rounds between check-ins, in which everybody is asked; the first round is one."""
     network: str = ""
     """By attention: the file of a network, see `fedclade attention train`; empty: the shipped one, if there is one."""
-    chooses: ClassVar[bool] = True
-    """Nobody else chooses for it."""
 
-    def attends(self) -> tuple[str, str]:
-        """The kind and the name of its network."""
-        return attends(self.score, self.network)
+    def needs(self) -> Needs:
+        return replace(needs_of_score(self.score, self.network), selects=True)
 
-    def sees(self) -> str:
-        """What must not be hidden from the server."""
-        return sees(self.score)
-
-    def start(self, fleet: Fleet, first: First, now: Round) -> Attended:
-        return Attended(FedAvg().start(fleet, first, now), Standing().with_clients(fleet.clients()))
+    def start(self, fleet: Fleet, first: First, now: Round) -> tuple[Attended, Facts]:
+        common, facts = FedAvg().start(fleet, first, now)
+        return Attended(common, Standing().with_clients(fleet.clients())), facts
 
     def round(self, state: Attended, fleet: Fleet, now: Round) -> tuple[Attended, Facts]:
         everybody = Assignment.of_one(state.common.model, fleet.clients())
@@ -80,5 +74,8 @@ class ABC:
     def assignment(self, state: Attended) -> Assignment:
         return FedAvg().assignment(state.common)
 
-    def place(self, state: Attended, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> Attended:
-        return replace(state, common=FedAvg().place(state.common, newcomers, fleet, now))
+    def place(
+        self, state: Attended, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round
+    ) -> tuple[Attended, Facts]:
+        common, facts = FedAvg().place(state.common, newcomers, fleet, now)
+        return replace(state, common=common), facts

@@ -13,15 +13,15 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from fedclade.fleet.protocol import Fleet, Updates
+from fedclade.fleet import Fleet, Updates
 from fedclade.methods.criteria import IN_A_ROW, Rule, Thresholds
+from fedclade.methods.needs import Needs
 from fedclade.methods.parameter_tree import ROOT, Tree
 from fedclade.methods.protocol import Fact, Facts, First
 from fedclade.methods.signs import Update, averaged, shown
 from fedclade.methods.trial import best_of_paths, judged, shadowed
 from fedclade.nouns import Assignment, ClientId, InputError, LocalTraining, Round, Rows, settings
 from fedclade.relate.bipartition import Bipartition
-from fedclade.relate.distances import Matrix
 
 ALL_AT_ONCE = LocalTraining(epochs=1, batch=10**9, lr=1.0)  # one such step moves a model by minus its full gradient
 
@@ -60,8 +60,11 @@ class CFL:
                 'rule "tried" has nothing to try by', where="CFL.validation", got="0", need="a share over 0"
             )
 
-    def start(self, fleet: Fleet, first: First, now: Round) -> Tree:
-        return Tree.planted(first(0), fleet.clients())
+    def needs(self) -> Needs:
+        return Needs(validation=self.validation, compares_updates=True, model_path=model_path)
+
+    def start(self, fleet: Fleet, first: First, now: Round) -> tuple[Tree, Facts]:
+        return Tree.planted(first(0), fleet.clients()), {}
 
     def round(self, state: Tree, fleet: Fleet, now: Round) -> tuple[Tree, Facts]:
         now = replace(now, validation=self.validation)
@@ -73,12 +76,8 @@ class CFL:
         tree = shadowed(tree, chosen, fleet, now)
         counted = {**self.still_fresh(tree, now), **self.directions(sent, fleet, now, trained)}
         tree = replace(tree, latest=counted if now.participation < 1 else {})
-        facts: dict[str, Fact | tuple[Matrix, ...]] = {
-            "asked": len(chosen),
-            "heard": len(trained.clients),
-            "loss": trained.loss,
-        }
-        tree, news = self.parted(tree, counted, trained, fleet, now)
+        facts: dict[str, Fact] = {"asked": len(chosen), "heard": len(trained.clients), "loss": trained.loss}
+        tree, news = self.parted(tree, counted, sent, trained, fleet, now)
         facts |= news
         if self.validation:
             tree, undone = judged(tree, self.trial, fleet, now)
@@ -92,13 +91,9 @@ class CFL:
     def assignment(self, state: Tree) -> Assignment:
         return state.served()
 
-    def place(self, state: Tree, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> Tree:
+    def place(self, state: Tree, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> tuple[Tree, Facts]:
         joined = replace(state, home={**state.home, **dict.fromkeys(newcomers, ROOT)})
-        return self.walked(joined, newcomers, fleet, replace(now, validation=self.validation))
-
-    def path(self, state: Tree, client: ClientId) -> Rows:
-        """The models on a client's path, general to special: (models, parameters)."""
-        return np.stack([state.nodes[number].model for number in state.path(state.home[client])])
+        return self.walked(joined, newcomers, fleet, replace(now, validation=self.validation)), {}
 
     def walked(self, tree: Tree, clients: Sequence[ClientId], fleet: Fleet, now: Round) -> Tree:
         """Algorithm 4: who is not in a leaf walks down the tree, a step for each answer."""
@@ -128,12 +123,18 @@ class CFL:
         return {client: each for client, each in tree.latest.items() if now.number - each.round <= self.fresh}
 
     def parted(
-        self, tree: Tree, counted: Mapping[ClientId, Update], trained: Updates, fleet: Fleet, now: Round
+        self,
+        tree: Tree,
+        counted: Mapping[ClientId, Update],
+        sent: Assignment,
+        trained: Updates,
+        fleet: Fleet,
+        now: Round,
     ) -> tuple[Tree, Facts]:
         """Every cluster with its new model, those that ask for it split in two; and what each one showed."""
+        rows = {tree.home[client]: row for client, row in sent.home.items()}
         clusters: list[Fact] = []
         splits: list[Fact] = []
-        matrices: list[Matrix] = []
         present, trials = set(fleet.clients()), set(tree.on_trial())
         for leaf in tree.leaves():
             members = [client for client in tree.members(leaf) if client in present]
@@ -142,11 +143,10 @@ class CFL:
             if not heard:
                 tree = tree.changed(leaf, replace(tree.nodes[leaf], model=model))
                 continue
-            signs, found, alike = shown(heard, tree.nodes[leaf].mean_seen, tree.nodes[leaf].usual_seen)
+            signs, found = shown(heard, tree.nodes[leaf].mean_seen, tree.nodes[leaf].usual_seen)
             eps1, eps2 = self.thresholds.levels(signs)
             levels = {"eps1": eps1, "eps2": eps2, "restless_norm": self.thresholds.restless(signs)}
-            clusters.append({"node": leaf, "members": len(members), **asdict(signs), **levels})
-            matrices.append(alike)
+            clusters.append({"node": leaf, "row": rows.get(leaf), "members": len(members), **asdict(signs), **levels})
             enough = found is not None and 2 * len(heard) >= len(members)
             node = tree.nodes[leaf].having_shown(signs, found if enough and self.thresholds.ask(signs) else None)
             ready = node.in_a_row >= IN_A_ROW[self.rule] and now.number >= node.rests_until
@@ -154,25 +154,24 @@ class CFL:
                 tree = tree.changed(leaf, node).split(
                     leaf, found, heard, model, now.number, self.cached, self.validation > 0
                 )
-                splits.append(told(leaf, found, alike, tree))
+                splits.append(split_fact(leaf, found, tree))
             else:
                 tree = tree.changed(leaf, replace(node, model=model))
-        return tree, {"clusters": clusters, "splits": splits, "separation_gaps": tuple(matrices)}
+        return tree, {"clusters": clusters, "splits": splits}
 
     @property
     def thresholds(self) -> Thresholds:
         return Thresholds(self.rule, self.eps1, self.eps2, self.eps1_share, self.eps2_times, self.gamma_max)
 
 
-def told(node: int, found: Bipartition, alike: Matrix, tree: Tree) -> Fact:
+def model_path(state: Tree, client: ClientId) -> Rows:
+    """The models on a client's path, general to special: (models, parameters)."""
+    return np.stack([state.nodes[number].model for number in state.path(state.home[client])])
+
+
+def split_fact(node: int, found: Bipartition, tree: Tree) -> Fact:
     """A split as a fact."""
     split = tree.nodes[node].split
     assert split is not None
-    return {
-        "node": node,
-        "children": list(split.children),
-        "parts": [list(part) for part in found.parts],
-        "cross": found.cross,
-        "clients": list(alike.clients),
-        "similarities": [[round(float(value), 4) for value in row] for row in alike.values],
-    }
+    parts: list[Fact] = [list(part) for part in found.parts]
+    return {"node": node, "children": list(split.children), "parts": parts, "cross": found.cross}

@@ -5,17 +5,17 @@ lam/2 |v - w|^2, where w is the common model that it was sent. With lam = 0 ever
 nearer own models stay to FedAvg's. A lam of 2 / lr and more drives them away instead, and is refused.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
 from pydantic import Field
 
-from fedclade.fleet.protocol import Fleet
+from fedclade.fleet import Fleet
+from fedclade.methods.needs import Needs
 from fedclade.methods.protocol import Facts, First
 from fedclade.methods.pull import check_pull
-from fedclade.nouns import Assignment, ClientId, LocalTraining, Round, Row, settings
+from fedclade.nouns import Assignment, ClientId, Round, Row, settings
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +33,11 @@ class Ditto:
     lam: Annotated[float, Field(ge=0)] = 0.1
     """The paper's lambda: how hard own models are pulled to the common one; under 2 / local.lr."""
 
-    def check_settings(self, layers: Sequence[int], local: LocalTraining) -> None:
-        check_pull(self.lam, local, "method.lam")
+    def needs(self) -> Needs:
+        return Needs(check=lambda _, local: check_pull(self.lam, local, "method.lam"), common_models=common_models)
 
-    def start(self, fleet: Fleet, first: First, now: Round) -> Pairs:
-        return Pairs(first(0), Assignment.of_one(first(0), fleet.clients()))
+    def start(self, fleet: Fleet, first: First, now: Round) -> tuple[Pairs, Facts]:
+        return Pairs(first(0), Assignment.of_one(first(0), fleet.clients())), {}
 
     def round(self, state: Pairs, fleet: Fleet, now: Round) -> tuple[Pairs, Facts]:
         chosen = now.sample(fleet.clients())
@@ -49,9 +49,11 @@ class Ditto:
     def assignment(self, state: Pairs) -> Assignment:
         return state.own
 
-    def learnt_together(self, state: Pairs) -> Assignment:
-        return Assignment.of_one(state.common, state.own.clients)
-
-    def place(self, state: Pairs, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> Pairs:
+    def place(self, state: Pairs, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> tuple[Pairs, Facts]:
         rows = np.repeat(state.common[None, :], len(newcomers), axis=0)
-        return replace(state, own=state.own.replaced(newcomers, rows))
+        return replace(state, own=state.own.replaced(newcomers, rows)), {}
+
+
+def common_models(state: Pairs) -> Assignment:
+    """The common model, of every client."""
+    return Assignment.of_one(state.common, state.own.clients)

@@ -6,8 +6,9 @@ their numbers of examples. Nothing of a single client reaches the server but its
 
 from dataclasses import dataclass, replace
 
-from fedclade.fleet.protocol import Fleet
+from fedclade.fleet import Fleet
 from fedclade.methods.mixing import Absent, mixed
+from fedclade.methods.needs import Needs
 from fedclade.methods.protocol import Facts, First
 from fedclade.nouns import Assignment, ClientId, Round, Row, settings
 
@@ -27,8 +28,11 @@ class FedAvg:
     absent: Absent = "participants"
     """Whose models a mean is of: only the participants', or `stale`: also the old ones of those who were not asked."""
 
-    def start(self, fleet: Fleet, first: First, now: Round) -> OneModel:
-        return OneModel(first(0), fleet.clients())
+    def needs(self) -> Needs:
+        return Needs()
+
+    def start(self, fleet: Fleet, first: First, now: Round) -> tuple[OneModel, Facts]:
+        return OneModel(first(0), fleet.clients()), {}
 
     def round(self, state: OneModel, fleet: Fleet, now: Round) -> tuple[OneModel, Facts]:
         chosen = now.sample(fleet.clients())
@@ -42,5 +46,7 @@ class FedAvg:
     def assignment(self, state: OneModel) -> Assignment:
         return Assignment.of_one(state.model, state.clients)
 
-    def place(self, state: OneModel, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> OneModel:
-        return replace(state, clients=tuple(sorted(state.clients + newcomers)))
+    def place(
+        self, state: OneModel, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round
+    ) -> tuple[OneModel, Facts]:
+        return replace(state, clients=tuple(sorted(state.clients + newcomers))), {}

@@ -4,18 +4,18 @@ A client minimises its own loss plus mu/2 |w - w_t|^2, where w_t is the model th
 FedAvg.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated
 
 from pydantic import Field
 
-from fedclade.fleet.protocol import Fleet
+from fedclade.fleet import Fleet
 from fedclade.methods.fedavg import FedAvg, OneModel
 from fedclade.methods.mixing import Absent
+from fedclade.methods.needs import Needs
 from fedclade.methods.protocol import Facts, First
 from fedclade.methods.pull import check_pull
-from fedclade.nouns import Assignment, ClientId, LocalTraining, Round, settings
+from fedclade.nouns import Assignment, ClientId, Round, settings
 
 
 @settings
@@ -27,10 +27,10 @@ class FedProx:
     absent: Absent = "participants"
     """As in FedAvg."""
 
-    def check_settings(self, layers: Sequence[int], local: LocalTraining) -> None:
-        check_pull(self.mu, local, "method.mu")
+    def needs(self) -> Needs:
+        return Needs(check=lambda _, local: check_pull(self.mu, local, "method.mu"))
 
-    def start(self, fleet: Fleet, first: First, now: Round) -> OneModel:
+    def start(self, fleet: Fleet, first: First, now: Round) -> tuple[OneModel, Facts]:
         return FedAvg(absent=self.absent).start(fleet, first, now)
 
     def round(self, state: OneModel, fleet: Fleet, now: Round) -> tuple[OneModel, Facts]:
@@ -39,5 +39,7 @@ class FedProx:
     def assignment(self, state: OneModel) -> Assignment:
         return FedAvg().assignment(state)
 
-    def place(self, state: OneModel, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> OneModel:
+    def place(
+        self, state: OneModel, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round
+    ) -> tuple[OneModel, Facts]:
         return FedAvg().place(state, newcomers, fleet, now)

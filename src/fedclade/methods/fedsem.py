@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from fedclade.fleet.protocol import Fleet, Updates
+from fedclade.fleet import Fleet, Updates
 from fedclade.methods.mixing import Absent, damped
+from fedclade.methods.needs import Needs
 from fedclade.methods.protocol import Facts, First
 from fedclade.nouns import Assignment, ClientId, Round, Row, Rows, settings
 from fedclade.relate.kmeans import centres_of, clustered, nearest
@@ -60,9 +61,12 @@ class FedSEM:
     absent: Absent = "participants"
     """As in FedAvg; who has never trained weighs nothing either way."""
 
-    def start(self, fleet: Fleet, first: First, now: Round) -> Centres:
+    def needs(self) -> Needs:
+        return Needs(sees="layers" if self.distance == "last" else "")
+
+    def start(self, fleet: Fleet, first: First, now: Round) -> tuple[Centres, Facts]:
         row = first(0)
-        return Centres(row[None], {}, fleet.clients(), row, np.zeros((0, len(row)), np.float32), {}, {})
+        return Centres(row[None], {}, fleet.clients(), row, np.zeros((0, len(row)), np.float32), {}, {}), {}
 
     def round(self, state: Centres, fleet: Fleet, now: Round) -> tuple[Centres, Facts]:
         chosen = now.sample(fleet.clients())
@@ -95,12 +99,8 @@ class FedSEM:
         usual = int(np.bincount(list(state.home.values()), minlength=1).argmax())  # for who has not trained yet
         return Assignment(state.rows, {client: state.home.get(client, usual) for client in state.clients})
 
-    def place(self, state: Centres, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> Centres:
-        return replace(state, clients=tuple(sorted({*state.clients, *newcomers})))
-
-    def sees(self) -> str:
-        """What must not be hidden from the server: see `local.blind`."""
-        return "layers" if self.distance == "last" else ""
+    def place(self, state: Centres, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> tuple[Centres, Facts]:
+        return replace(state, clients=tuple(sorted({*state.clients, *newcomers}))), {}
 
     def seen(self, fleet: Fleet) -> slice:
         """The part of a row that distances are taken on."""

@@ -9,8 +9,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from fedclade.fleet.protocol import Fleet
+from fedclade.fleet import Fleet
 from fedclade.methods.fedavg import FedAvg, OneModel
+from fedclade.methods.needs import Needs
 from fedclade.methods.protocol import Facts, First
 from fedclade.nouns import Assignment, ClientId, Round, settings
 
@@ -30,8 +31,12 @@ class FineTuned:
     epochs: Annotated[int, Field(ge=1, le=10**6)] = 1
     """Passes over the client's own data."""
 
-    def start(self, fleet: Fleet, first: First, now: Round) -> Tuned:
-        return Tuned(FedAvg().start(fleet, first, now))
+    def needs(self) -> Needs:
+        return Needs(common_models=lambda state: FedAvg().assignment(state.common))
+
+    def start(self, fleet: Fleet, first: First, now: Round) -> tuple[Tuned, Facts]:
+        common, facts = FedAvg().start(fleet, first, now)
+        return Tuned(common), facts
 
     def round(self, state: Tuned, fleet: Fleet, now: Round) -> tuple[Tuned, Facts]:
         common, facts = FedAvg().round(state.common, fleet, now)
@@ -45,8 +50,6 @@ class FineTuned:
     def assignment(self, state: Tuned) -> Assignment:
         return FedAvg().assignment(state.common) if state.own is None else state.own
 
-    def learnt_together(self, state: Tuned) -> Assignment:
-        return FedAvg().assignment(state.common)
-
-    def place(self, state: Tuned, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> Tuned:
-        return Tuned(FedAvg().place(state.common, newcomers, fleet, now))
+    def place(self, state: Tuned, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> tuple[Tuned, Facts]:
+        common, facts = FedAvg().place(state.common, newcomers, fleet, now)
+        return Tuned(common), facts

@@ -6,7 +6,7 @@ its own relatives (Algorithm 3, case II and case I). Who is away at first is ske
 data change the groups may be found again.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Literal, Self
 
@@ -14,17 +14,18 @@ import numpy as np
 from pydantic import Field, model_validator
 from pydantic_core import ArgsKwargs
 
-from fedclade.fleet.protocol import Fleet
+from fedclade.fleet import Fleet
 from fedclade.methods.contradictions import LARGEST, check_number, check_settings
 from fedclade.methods.mixing import Absent, mixed
+from fedclade.methods.needs import Needs
 from fedclade.methods.presets import Preset, with_preset
 from fedclade.methods.protocol import Fact, Facts, First
-from fedclade.methods.signature import Looks, Tuning, check_encoder, signature_of
+from fedclade.methods.signature import Looks, Tuning, needs_of_signature, signature_of
 from fedclade.methods.taskonomy import ALL, Taskonomy
 from fedclade.methods.watching import astray, watched_mean
-from fedclade.nouns import Assignment, ClientId, Encoding, Round, Rows, settings
+from fedclade.nouns import Assignment, ClientId, Round, Rows, settings
 from fedclade.relate.discovery import Found
-from fedclade.relate.figures import figures
+from fedclade.relate.discovery_facts import discovery_facts
 from fedclade.relate.graph import automatic_reach, full_graph
 from fedclade.relate.points import CutRule, Distance
 
@@ -92,9 +93,8 @@ class FLT:
         check_settings(self)
         return self
 
-    def check_encoder(self, opened: Callable[[str], Encoding]) -> None:
-        """An error if the encoder cannot be used, before anybody is asked and anything is written."""
-        check_encoder(self, opened)
+    def needs(self) -> Needs:
+        return needs_of_signature(self)
 
     def find(self, fleet: Fleet, now: Round) -> Found:
         """The one-shot step alone."""
@@ -102,7 +102,7 @@ class FLT:
         looking = signature_of(self, now)
         return looking.found(looking.looks(fleet, fleet.clients(), now, looking.prepared(fleet, now)).told)
 
-    def start(self, fleet: Fleet, first: First, now: Round) -> Taskonomy:
+    def start(self, fleet: Fleet, first: First, now: Round) -> tuple[Taskonomy, Facts]:
         check_number(self.groups, len(fleet.clients()))
         encoder = signature_of(self, now).prepared(fleet, now)
         nobody = Taskonomy(Assignment.of_one(first(0), fleet.clients()), {}, {}, {}, encoder=encoder)
@@ -110,19 +110,18 @@ class FLT:
 
     def round(self, state: Taskonomy, fleet: Fleet, now: Round) -> tuple[Taskonomy, Facts]:
         chosen = now.sample(fleet.clients())
-        state = self.settled(state, [client for client in chosen if client not in state.group], fleet, now)
+        state, news = self.settled(state, [client for client in chosen if client not in state.group], fleet, now)
         heard, loss, rows, strays = self.trained(state, state.active(chosen), fleet, now)
         state = replace(state, models=Assignment(rows, state.models.home)).with_overall()
         state, changes = self.watched(state, heard, strays, fleet, now)
-        facts: dict[str, Fact] = {"asked": len(chosen), "heard": len(heard), "loss": loss, **changes}
-        if (news := state.news) is not None:
-            facts["discovery"] = figures(news, None if state.graph is None else state.graph.of(news.clients))
-        return replace(state, news=None), facts
+        return state, {"asked": len(chosen), "heard": len(heard), "loss": loss, **news, **changes}
 
     def assignment(self, state: Taskonomy) -> Assignment:
         return state.models
 
-    def place(self, state: Taskonomy, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> Taskonomy:
+    def place(
+        self, state: Taskonomy, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round
+    ) -> tuple[Taskonomy, Facts]:
         joined = replace(state, models=state.models.joined(dict.fromkeys(newcomers, ALL)))
         return self.settled(joined.with_overall(), newcomers, fleet, now)
 
@@ -130,26 +129,27 @@ class FLT:
         """What these clients' data look like, of those who answer."""
         return signature_of(self, now).looks(fleet, clients, now, state.encoder)
 
-    def clustered(self, state: Taskonomy, looks: Looks, now: Round) -> Taskonomy:
+    def clustered(self, state: Taskonomy, looks: Looks, now: Round) -> tuple[Taskonomy, Facts]:
         """Groups, and for case I the graph, from what clients look like now."""
         if not looks.told.clients:
-            return state
+            return state, {}
         found = signature_of(self, now).found(looks.told)
         graph = None
         if self.case == "graph":
             reach = self.gamma**2 if self.gamma else automatic_reach(found.squared, found.clients, found.partition)
             graph = full_graph(found.clients, found.squared, reach, soft=self.soft)
-        return state.regrouped(found, graph, looks.told, now.number).with_tokens(looks.tokens)
+        state = state.regrouped(found, graph, looks.told, now.number).with_tokens(looks.tokens)
+        return state, {"discovery": discovery_facts(found, state.graph)}
 
-    def settled(self, state: Taskonomy, whom: Sequence[ClientId], fleet: Fleet, now: Round) -> Taskonomy:
-        """These clients where they belong, one after the other; who does not answer waits."""
+    def settled(self, state: Taskonomy, whom: Sequence[ClientId], fleet: Fleet, now: Round) -> tuple[Taskonomy, Facts]:
+        """These clients where they belong, one after the other; those who do not answer wait."""
         if not whom:
-            return state
+            return state, {}
         looks = self.looks(state, fleet, whom, now)
         if state.atlas is None:
             return self.clustered(state, looks, now)
         state = state.with_clients(looks.told, strangers_begin_groups=self.strangers == "own")
-        return state.with_tokens(looks.tokens)
+        return state.with_tokens(looks.tokens), {}
 
     def trained(
         self, state: Taskonomy, active: Sequence[ClientId], fleet: Fleet, now: Round
@@ -172,7 +172,7 @@ class FLT:
 
     def watched(
         self, state: Taskonomy, heard: Sequence[ClientId], strays: Sequence[ClientId], fleet: Fleet, now: Round
-    ) -> tuple[Taskonomy, dict[str, Fact]]:
+    ) -> tuple[Taskonomy, Facts]:
         """Dynamic clustering: again, when enough clients no longer look like their group. A flag alone moves nobody."""
         due = self.tau > 0 and now.number % self.tau == 0
         if not (due or self.flags or self.watch) or state.atlas is None:
@@ -191,5 +191,6 @@ class FLT:
         facts["clustered_again"] = again
         if again:
             whole = looked if due and looked is not None else self.looks(state, fleet, fleet.clients(), now)
-            state = self.clustered(state, whole, now)
+            state, news = self.clustered(state, whole, now)
+            facts |= news
         return state, facts

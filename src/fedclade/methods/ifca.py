@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from fedclade.fleet.protocol import Fleet, Means
+from fedclade.fleet import Fleet, Means
+from fedclade.methods.needs import Needs
 from fedclade.methods.protocol import Fact, Facts, First
 from fedclade.nouns import Assignment, ClientId, InputError, LocalTraining, Round, Rows, settings
 
@@ -55,16 +56,20 @@ class IFCA:
     all_choose: bool = True
     """Everybody chooses before models are evaluated, by training loss; otherwise only who takes part in a round."""
 
-    def check_settings(self, layers: Sequence[int], local: LocalTraining) -> None:
+    def needs(self) -> Needs:
+        return Needs(sees=self.sees(), check=self.check_layers)
+
+    def check_layers(self, layers: Sequence[int], _: LocalTraining) -> None:
+        """An error if the net has no layers but shared ones."""
         if self.shared >= len(layers):
             need = f"at most {len(layers) - 1}: this net has {len(layers)} layers"
             raise InputError("clusters share everything", where="method.shared", got=str(self.shared), need=need)
 
-    def start(self, fleet: Fleet, first: First, now: Round) -> Centres:
+    def start(self, fleet: Fleet, first: First, now: Round) -> tuple[Centres, Facts]:
         if self.start_from == "fedavg":
-            return Centres(first(0)[None], dict.fromkeys(fleet.clients(), (0,)))
+            return Centres(first(0)[None], dict.fromkeys(fleet.clients(), (0,))), {}
         rows = np.stack([first(number) for number in range(self.restarts * self.clusters)])
-        return Centres(self.alike(rows, fleet), dict.fromkeys(fleet.clients(), (0,) * self.restarts))
+        return Centres(self.alike(rows, fleet), dict.fromkeys(fleet.clients(), (0,) * self.restarts)), {}
 
     def round(self, state: Centres, fleet: Fleet, now: Round) -> tuple[Centres, Facts]:
         chosen = now.sample(fleet.clients())
@@ -93,10 +98,10 @@ class IFCA:
         rows = state.rows[first : first + self.width(state)]
         return Assignment(rows, {client: homes[state.best] for client, homes in state.home.items()})
 
-    def place(self, state: Centres, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> Centres:
+    def place(self, state: Centres, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> tuple[Centres, Facts]:
         starts = len(state.rows) // self.width(state)
         joined = replace(state, home={**state.home, **dict.fromkeys(newcomers, (0,) * starts)})
-        return self.chosen(joined, newcomers, fleet, now, judge=False)[0]
+        return self.chosen(joined, newcomers, fleet, now, judge=False)[0], {}
 
     def width(self, state: Centres) -> int:
         """Clusters of one start: one, while it is FedAvg."""

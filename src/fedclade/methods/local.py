@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fedclade.fleet.protocol import Fleet
+from fedclade.fleet import Fleet
+from fedclade.methods.needs import Needs
 from fedclade.methods.protocol import Facts, First
 from fedclade.nouns import Assignment, ClientId, Round, Row, settings
 
@@ -24,8 +25,11 @@ class OwnModels:
 class Local:
     """Every client trains alone."""
 
-    def start(self, fleet: Fleet, first: First, now: Round) -> OwnModels:
-        return OwnModels(Assignment.of_one(first(0), fleet.clients()), first(0))
+    def needs(self) -> Needs:
+        return Needs()
+
+    def start(self, fleet: Fleet, first: First, now: Round) -> tuple[OwnModels, Facts]:
+        return OwnModels(Assignment.of_one(first(0), fleet.clients()), first(0)), {}
 
     def round(self, state: OwnModels, fleet: Fleet, now: Round) -> tuple[OwnModels, Facts]:
         chosen = now.sample(fleet.clients())
@@ -40,6 +44,8 @@ class Local:
     def assignment(self, state: OwnModels) -> Assignment:
         return state.models
 
-    def place(self, state: OwnModels, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> OwnModels:
+    def place(
+        self, state: OwnModels, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round
+    ) -> tuple[OwnModels, Facts]:
         rows = np.repeat(state.first[None, :], len(newcomers), axis=0)
-        return replace(state, models=state.models.replaced(newcomers, rows))
+        return replace(state, models=state.models.replaced(newcomers, rows)), {}

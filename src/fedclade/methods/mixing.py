@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fedclade.fleet.protocol import Means
+from fedclade.fleet import Means
 from fedclade.nouns import Assignment, ClientId, Rows
 
 Absent = Literal["participants", "stale"]

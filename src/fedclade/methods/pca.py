@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from fedclade.fleet.protocol import Fleet, Sketching
+from fedclade.fleet import Fleet, Sketching
 from fedclade.methods.mixing import Absent, mixed
+from fedclade.methods.needs import Needs
 from fedclade.methods.protocol import Fact, Facts, First
 from fedclade.nouns import Assignment, ClientId, Round, Row, Rows, settings
 from fedclade.relate.components import principal
@@ -46,8 +47,6 @@ class Grouped:
     """(1 + components, numbers of an example): the middle and the components; empty where each client has its own."""
     points: dict[ClientId, Row]
     """The sketch of each client, one point after the other."""
-    figures: dict[str, float]
-    """What was found, until the next round tells of it."""
 
 
 @settings
@@ -69,14 +68,18 @@ class PCA:
     absent: Absent = "participants"
     """As in FedAvg."""
 
-    def start(self, fleet: Fleet, first: First, now: Round) -> Grouped:
+    def needs(self) -> Needs:
+        return Needs()
+
+    def start(self, fleet: Fleet, first: First, now: Round) -> tuple[Grouped, Facts]:
         row, none = first(0), np.zeros((0, 0), np.float32)
-        return self.found(Grouped(row[None], {}, fleet.clients(), row, none, {}, {}), fleet, now)
+        return self.found(Grouped(row[None], {}, fleet.clients(), row, none, {}), fleet, now)
 
     def round(self, state: Grouped, fleet: Fleet, now: Round) -> tuple[Grouped, Facts]:
         chosen = now.sample(fleet.clients())
+        news: Facts = {}
         if not state.points:  # nobody answered at first
-            state = self.found(state, fleet, now)
+            state, news = self.found(state, fleet, now)
         state = self.settled(state, [client for client in chosen if client not in state.home], fleet, now)
         there = {client: state.home[client] for client in chosen if client in state.home}
         means = fleet.train_mean(Assignment(state.rows, there), now)
@@ -84,42 +87,45 @@ class PCA:
         if self.absent != "participants":
             models = Assignment(state.rows, {one: state.home[one] for one in fleet.clients() if one in state.home})
             rows = mixed(models, means, fleet.examples(models.clients), self.absent)
-        facts: dict[str, Fact] = {"asked": len(chosen), "heard": len(means.heard), "loss": means.loss}
-        if state.figures:
-            facts["discovery"] = dict(state.figures)
-        return replace(state, rows=rows, figures={}), facts
+        return replace(state, rows=rows), {
+            "asked": len(chosen),
+            "heard": len(means.heard),
+            "loss": means.loss,
+            **news,
+        }
 
     def assignment(self, state: Grouped) -> Assignment:
         usual = int(np.bincount(list(state.home.values()), minlength=1).argmax())  # for who has not been sketched yet
         return Assignment(state.rows, {client: state.home.get(client, usual) for client in state.clients})
 
-    def place(self, state: Grouped, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> Grouped:
+    def place(self, state: Grouped, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> tuple[Grouped, Facts]:
         joined = replace(state, clients=tuple(sorted({*state.clients, *newcomers})))
-        return self.settled(joined, newcomers, fleet, now) if state.points else joined
+        return (self.settled(joined, newcomers, fleet, now) if state.points else joined), {}
 
-    def found(self, state: Grouped, fleet: Fleet, now: Round) -> Grouped:
-        """The groups, from who answers."""
+    def found(self, state: Grouped, fleet: Fleet, now: Round) -> tuple[Grouped, Facts]:
+        """The groups, from those who answer."""
         basis, share = state.basis, 0.0
         if self.basis == "shared":
             sums = fleet.scatter(fleet.clients(), ENCODER, now)
             if sums.examples < 2:
-                return state
+                return state, {}
             basis, share = principal(sums.examples, sums.total, sums.products, self.components)
         points = self.sketched(fleet.clients(), basis, fleet, now)
         if not points:
-            return state
+            return state, {}
         distances = DISTANCES[self.distance](points)
-        figures = {"variance_explained": share}
+        facts: dict[str, Fact] = {"variance_explained": share}
         if self.groups:
             groups = given_number(distances, self.groups)
         else:
             number = number_of_groups(distances, now.generator("number of groups"), gate=self.gate)
             groups = number.groups
-            figures |= {"gate": number.gate, "stability": number.stability}
-            figures |= {"by_height_ratio": number.height_ratio, "by_gap": number.gap}
+            facts |= {"gate": number.gate, "stability": number.stability}
+            facts |= {"by_height_ratio": number.height_ratio, "by_gap": number.gap}
         rows = np.repeat(state.initial[None], len(groups), axis=0)
         flat = {client: own.reshape(-1) for client, own in points.items()}
-        return replace(state, rows=rows, home=groups.labels, basis=basis, points=flat, figures=figures)
+        grouped = replace(state, rows=rows, home=groups.labels, basis=basis, points=flat)
+        return grouped, {"discovery": facts}
 
     def settled(self, state: Grouped, whom: Sequence[ClientId], fleet: Fleet, now: Round) -> Grouped:
         """These clients in the group that they are nearest to, on the mean over its members."""

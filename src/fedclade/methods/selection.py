@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from fedclade.fleet.protocol import Fleet, Updates
+from fedclade.fleet import Fleet, Updates
+from fedclade.methods.needs import Needs, Network
 from fedclade.methods.policy import SLACK, allotted, by_groups, by_scores, grouped, least
 from fedclade.methods.protocol import Fact
 from fedclade.nouns import Assignment, ClientId, InputError, Round, Rows, settings
@@ -41,26 +42,24 @@ class Selection:
     network: str = ""
     """By attention: the file of a network, see `fedclade attention train`; empty: the shipped one, if there is one."""
 
-    def attends(self) -> tuple[str, str]:
-        return attends(self.selection, self.network)
-
-    def sees(self) -> str:
-        return sees(self.selection)
+    def needs(self) -> Needs:
+        """What it needs beside what the method does."""
+        return needs_of_score(self.selection, self.network)
 
 
-def attends(score: str, network: str) -> tuple[str, str]:
-    """The kind and the name of the network that is needed, both empty if none is; an error if one is for nothing."""
-    if score.startswith("attention"):
-        return score, network or (score if score == "attention+" else "")
+def needs_of_score(score: str, network: str) -> Needs:
+    """What a score needs; an error if a network is named for nothing.
+
+    All but the paper's network look at angles only, which are the same in a blind run.
+    """
+    if score == "attention":
+        return Needs(network=Network(score, network), sees="each number of an update by its place, for its network")
+    if score == "attention+":
+        return Needs(network=Network(score, network or score))
     if network:
         need = '"attention" or "attention+"'
         raise InputError("the network is for nothing", where="method.network", got=f'by "{score}"', need=need)
-    return "", ""
-
-
-def sees(score: str) -> str:
-    """What must not be hidden from the server: see `local.blind`. All but the paper's network look at angles only."""
-    return "each number of an update by its place, for its network" if score == "attention" else ""
+    return Needs()
 
 
 @dataclass(frozen=True, eq=False)

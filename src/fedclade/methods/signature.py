@@ -4,14 +4,15 @@ class-moments   of every label: count, mean and its variance in a public basis. 
 encoder         k points: the client's examples through an encoder, reduced by k-means (the paper). Sees features only
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from fedclade.fleet.protocol import Fleet, Sketching
+from fedclade.fleet import Fleet, Sketching
+from fedclade.methods.needs import Needs, no_check
 from fedclade.methods.taskonomy import NO_WEIGHTS
-from fedclade.nouns import Assignment, ClientId, Encoding, Moments, Points, Round, Row
-from fedclade.nouns.points import filled, tunable
+from fedclade.nouns import Assignment, ClientId, LocalTraining, Moments, Points, Round, Row
+from fedclade.nouns.points import filled
 from fedclade.relate.discovery import GATE, Found, discover
 from fedclade.relate.embedding import check_installed, warming
 from fedclade.relate.points import Relating, related
@@ -121,12 +122,14 @@ def signature_of(how: "FLT", now: Round) -> Signature:
     )
 
 
-def check_encoder(how: "FLT", opened: Callable[[str], Encoding]) -> None:
-    """An error if these settings need an encoder, or UMAP, and it is not here or does not fit."""
+def needs_of_signature(how: "FLT") -> Needs:
+    """What these settings need: an encoder, and UMAP where points are embedded."""
     if how.signature == "class-moments":
-        return
-    if how.embedding == "umap":
-        check_installed()
-    found = opened(how.encoder)
-    if how.tuning != "none":
-        tunable(found, how.encoder)
+        return Needs()
+    check = no_check if how.embedding == "none" else need_umap
+    return Needs(encoder=how.encoder, tunes_encoder=how.tuning != "none", check=check)
+
+
+def need_umap(_layers: Sequence[int], _local: LocalTraining) -> None:
+    """An error unless UMAP is installed."""
+    check_installed()

@@ -7,7 +7,6 @@ import numpy as np
 
 from fedclade.nouns import Assignment, ClientId, Row
 from fedclade.relate.discovery import Found
-from fedclade.relate.figures import kept_for_figures
 from fedclade.relate.graph import Graph
 from fedclade.relate.rehousing import NOBODY, followers, inherited, overall, usual_row
 from fedclade.relate.signatures import Places, Told, nearest_groups, places_of, settled
@@ -36,8 +35,6 @@ class Taskonomy:
     """Clients whose sketch no longer fits their group."""
     clustered: int = 0
     """The round of the last clustering."""
-    news: Found | None = None
-    """What was found, until the next round tells of it."""
     encoder: Row = field(default_factory=NO_WEIGHTS.copy)
     """The weights of the encoder that clients are sent; none for class moments."""
 
@@ -59,7 +56,6 @@ class Taskonomy:
             atlas=places_of(found.kind, told, members),
             moved=(),
             clustered=number,
-            news=kept_for_figures(found),
         )
         return replace(state, models=inherited(self.models, state.rows()))
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedclade.fleet.protocol import Fleet, Losses
+from fedclade.fleet import Fleet, Losses
 from fedclade.methods.parameter_tree import Tree
 from fedclade.nouns import Assignment, ClientId, Round
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from fedclade.fleet.protocol import Fleet, Means, Updates
+from fedclade.fleet import Fleet, Means, Updates
 from fedclade.methods.mixing import weighted_mean
 from fedclade.nouns import Assignment, ClientId, Round
 
@@ -49,4 +49,4 @@ def mean_of(starts: Assignment, updates: Updates) -> Means:
     for row in np.flatnonzero(examples):
         own = home == row
         rows[row] = weighted_mean(updates.rows[own], updates.examples[own].tolist())
-    return Means(rows, examples, updates.clients, updates.loss, updates.refused)
+    return Means(rows, examples, updates.clients, updates.loss)

@@ -1,12 +1,12 @@
 """FLT, table 6: what FLT, FedSEM and IFCA send, by formula and by a run's ledger."""
 
+from fedclade.fleet.ledger import PARAMETER
 from fedclade.nets import net_for
 from fedclade.nets.convae import LATENT, encoder
 from fedclade.papers.encoders import file_of
 from fedclade.papers.flt import LOCAL, PAPER, enc1, encoded
 from fedclade.papers.found import Found
 from fedclade.papers.item import Claim, Item, Line, Outcome, Setting, Terms
-from fedclade.runs.ledger import PARAMETER
 
 NAME = "communication"
 GROUPS, POINTS = 5, 5

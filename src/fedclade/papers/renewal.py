@@ -15,7 +15,7 @@ from fedclade.runs.folder import RunFolder, is_run
 
 WRITTEN = {
     *("experiment.toml", "environment.json", "events.jsonl", "clients.arrows", "clients.parquet"),
-    *("checkpoint", "models", "result.json", "report.html", lock.NAME),
+    *("arrays", "checkpoint", "models", "result.json", "report.html", lock.NAME),
 }
 """What runs and reports write into a run folder; beside it only what was being written when a run was killed."""
 

@@ -13,7 +13,8 @@ from pathlib import Path
 from time import perf_counter
 
 from fedclade.data.registry import sources_kept
-from fedclade.fleet.simulated import cores, one_thread
+from fedclade.fleet.simulated import cores
+from fedclade.local import one_thread
 from fedclade.nouns import Damaged, InputError, Stopped
 from fedclade.papers import attention, encoders, stored, writing
 from fedclade.papers.found import Found
@@ -32,7 +33,7 @@ from fedclade.runs.experiment import Experiment
 from fedclade.runs.folder import RunFolder
 from fedclade.runs.loop import Watch
 from fedclade.runs.plain import finite
-from fedclade.runs.run import Branching, unwatched
+from fedclade.runs.run import unwatched
 
 FORMAT = 1  # of a result; one of another format is made anew
 HERE = Path(__file__).parent
@@ -221,7 +222,7 @@ def play(plans: Mapping[Path, Experiment], weights: Mapping[Path, Work], jobs: i
         finish(able, held, jobs=jobs, watch=looking.watch, beside=missing)
     finish(left, held, jobs=jobs, watch=looking.watch)
     for path, plan in plans.items():
-        if not isinstance(plan.method, Branching):  # its checkpoint holds the models on the way to those at the end
+        if plan.method.needs().model_path is None:  # its checkpoint holds the models on the way to those at the end
             RunFolder.open(path).forget()
 
 

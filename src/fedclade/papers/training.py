@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from fedclade.data import Federation
-from fedclade.fleet.simulated import SimulatedFleet
+from fedclade.fleet.simulated import simulated_fleet
 from fedclade.nets import net_for
 from fedclade.nouns import Round
 from fedclade.papers.found import Found, Seen, over
@@ -28,7 +28,7 @@ def scored(run: RunFolder) -> tuple[float, float]:
     asked = experiment_from(tables, where=str(run.path))
     federation = tested_on_training(json.dumps([tables["data"], asked.run.rounds, asked.run.seed]))
     net = net_for(str(asked.net["name"]), federation.shape, federation.classes, rest(asked.net, "name"))
-    with SimulatedFleet(federation, net, workers=0) as fleet:
+    with simulated_fleet(federation, net, workers=0) as fleet:
         fleet.begin(asked.run.rounds)
         scores = fleet.evaluate(run.models().only(fleet.clients()), Round(asked.run.rounds, asked.run.seed))
     percent = 100 * scores.accuracy

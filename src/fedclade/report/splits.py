@@ -26,9 +26,12 @@ class Cluster:
 
 def gaps_of(facts: Facts) -> dict[int, float]:
     """The separation gap of each cluster in a round, by its node."""
-    nodes = [int(number(mapping(cluster).get("node"), -1)) for cluster in listed(facts.get("clusters"))]
-    gaps = listed(facts.get("separation_gaps"))
-    return {node: number(gap) for node, gap in zip(nodes, gaps, strict=False) if isinstance(gap, int | float)}
+    gaps = dict(enumerate(listed(facts.get("separation_gaps"))))
+    found = {
+        int(number(cluster.get("node"), -1)): gaps.get(int(number(cluster.get("row", place), -1)))
+        for place, cluster in enumerate(map(mapping, listed(facts.get("clusters"))))
+    }
+    return {node: float(gap) for node, gap in found.items() if isinstance(gap, int | float)}
 
 
 def parameter_tree_of(story: Story) -> dict[int, Cluster]:
@@ -50,7 +53,7 @@ def parameter_tree_of(story: Story) -> dict[int, Cluster]:
             parent = found[node]
             parent.children, parent.round, parent.undone = children, round_, 0
             parent.gap = gaps_of(facts).get(node)
-            parent.members = parent.members or tuple(names(split.get("clients")))
+            parent.members = parent.members or tuple(sorted(client for part in parts for client in part))
             for child, part in zip(children, parts, strict=True):
                 found[child] = Cluster(child, parent.depth + 1, part, len(part))
         for node in (int(number(each, -1)) for each in listed(facts.get("undone"))):

@@ -63,8 +63,17 @@ class Story:
                 yield int(number(event.get("round"), 0)), mapping(event.get("facts"))
 
     def discoveries(self) -> list[tuple[int, Facts]]:
-        """What was found about groups, and in which round it was told."""
-        return [(round_, mapping(facts["discovery"])) for round_, facts in self.rounds() if facts.get("discovery")]
+        """What was found about groups, and in which round; 0: before the first."""
+        return self._discoveries
+
+    @cached_property
+    def _discoveries(self) -> list[tuple[int, Facts]]:
+        found = []
+        for event in self.events:
+            if mapping(event.get("facts")).get("discovery"):
+                facts = RunFolder.open(self.path).facts(event) if "arrays" in event else mapping(event.get("facts"))
+                found.append((int(number(event.get("round"), 0)), mapping(facts.get("discovery"))))
+        return found
 
     def sent(self) -> dict[int, float]:
         """The bytes that the method had sent, up and down, after each round."""

@@ -15,7 +15,7 @@ from dataclasses import asdict
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
-from fedclade.fleet.simulated import one_thread
+from fedclade.local import one_thread
 from fedclade.nouns import Damaged, FedcladeError, InputError, Stopped
 from fedclade.runs.loop import Progress, Watch
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from fedclade.data import Federation
-from fedclade.fleet.simulated import cores, one_thread
+from fedclade.fleet.simulated import cores
+from fedclade.local import one_thread
 from fedclade.methods import AnyMethod, Selection
 from fedclade.nouns import InputError
 from fedclade.nouns.settings import names_of

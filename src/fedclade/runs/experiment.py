@@ -229,20 +229,21 @@ def method_from(table: Table) -> tuple[AnyMethod, Selection]:
     known = names_of(METHODS[name].made) if name in METHODS else ()
     about = {key: value for key, value in table.items() if key in names_of(Selection) and key not in known}
     selection = made_from(Selection, about, where="method")
-    check_selection(selection, about, name in METHODS and getattr(METHODS[name].made, "chooses", False))
-    return method_named(name, rest(table, "name", *about)), selection
+    method = method_named(name, rest(table, "name", *about))
+    check_selection(selection, about, method.needs().selects)
+    return method, selection
 
 
-def check_selection(selection: Selection, given: Iterable[str], chooses: bool) -> None:
+def check_selection(selection: Selection, given: Iterable[str], method_selects: bool) -> None:
     """An error if a setting of these would do nothing."""
-    if chooses and (idle := [name for name in names_of(Selection) if name in given]):
+    if method_selects and (idle := [name for name in names_of(Selection) if name in given]):
         raise InputError(
             "this method chooses itself",
             where=f"method.{idle[0]}",
             got="a selection",
-            need="its own settings: ABC(...)",
+            need="its own settings",
         )
-    selection.attends()
+    selection.needs()  # an error if a network is named for nothing
     if "check_in" in given and selection.selection in ("random", "balanced"):
         raise InputError(
             "there is no check-in",

@@ -3,6 +3,7 @@
     experiment.toml    what was asked, complete
     environment.json   versions, machine, the data's fingerprint
     events.jsonl       one line per fact
+    arrays/            what facts have of arrays, a file for each event that has any
     clients.parquet    per round and client: accuracy, loss, group, bytes, took part (clients.arrows while it runs)
     checkpoint/        the last two states: round-00007/ with a manifest of checksums
     models/            the final models, one row for each distinct one, and who has which
@@ -35,10 +36,11 @@ from fedclade.runs import lock
 from fedclade.runs.client_table import CLIENTS, whole_batches
 from fedclade.runs.codec import Arrays
 from fedclade.runs.durable import Log, digest, whole_lines, write_file, write_folder
+from fedclade.runs.event_arrays import FOLDER, file_name, put_arrays, read_arrays, take_arrays
 from fedclade.runs.manifest import sealed, unsealed, verified
 from fedclade.runs.plain import finite
 
-FORMAT = 1  # of checkpoints; a newer one is refused
+FORMAT = 2  # of checkpoints; another one is refused
 KEPT = 2  # checkpoints
 
 BEFORE = {lock.NAME, "environment.json", ".environment.json.new", ".experiment.toml.new"}  # not yet a run
@@ -137,10 +139,16 @@ class RunFolder:
     # -- writing ------------------------------------------------------------------------------------------------------
 
     def note(self, event: str, /, **facts: object) -> None:
-        """One fact, as a line of events.jsonl."""
+        """One fact, as a line of events.jsonl; its arrays in a file beside it."""
         assert self._events is not None
-        line = {"event": event, "time": datetime.now(UTC).isoformat(timespec="milliseconds"), **facts}
+        plain, arrays = take_arrays(facts)
+        assert isinstance(plain, dict)
+        line = {"event": event, "time": datetime.now(UTC).isoformat(timespec="milliseconds"), **plain}
         with writing(self.path):
+            if arrays:  # before the line that names them
+                line["arrays"] = file_name(event, facts.get("round"))
+                (self.path / FOLDER).mkdir(exist_ok=True)
+                write_file(self.path / FOLDER / line["arrays"], safetensors.numpy.save(arrays))
             self._events.append(json.dumps(finite(line), allow_nan=False).encode() + b"\n")
 
     def note_clients(self, table: pa.RecordBatch) -> None:
@@ -204,6 +212,10 @@ class RunFolder:
                 "events.jsonl": self._events.mark["sha256"],
                 "experiment.toml": self._asked,
                 "result.json": digest(verdict),
+                **{
+                    f"{FOLDER}/{file.name}": digest(file.read_bytes())
+                    for file in sorted((self.path / FOLDER).glob("*.safetensors"))
+                },
             },
         }
         write_folder(self.path / "models", {**files, "manifest.json": sealed(manifest)})
@@ -314,6 +326,18 @@ class RunFolder:
             if isinstance(event, dict):
                 yield event
 
+    def facts(self, event: Mapping[str, object]) -> Mapping[str, object]:
+        """What a method told in an event, with its arrays."""
+        told = event.get("facts")
+        if not isinstance(told, Mapping):
+            return {}
+        if "arrays" not in event:
+            return told
+        found = put_arrays({"facts": told}, read_arrays(self.path, event["arrays"]))
+        assert isinstance(found, dict)
+        whole: Mapping[str, object] = found["facts"]
+        return whole
+
     def clients(self) -> pa.Table:
         """The clients' table so far."""
         done, running = self.path / "clients.parquet", self.path / "clients.arrows"
@@ -337,6 +361,11 @@ class RunFolder:
 
     # -- inside -------------------------------------------------------------------------------------------------------
 
+    def _version(self) -> str:
+        """Of the fedclade that began the run, as far as it says so."""
+        packages = self.environment().get("packages")
+        return str(packages.get("fedclade", "unknown")) if isinstance(packages, Mapping) else "unknown"
+
     def _start_logs(self) -> None:
         self._events = Log(self.path / "events.jsonl")
         self._clients = Log(self.path / "clients.arrows")
@@ -355,8 +384,12 @@ class RunFolder:
     def _read(self, folder: Path) -> tuple[Checkpoint, dict[str, Any]]:
         manifest = unsealed(folder / "manifest.json")
         if manifest["format"] != FORMAT:
-            raise Damaged(
-                "the checkpoint is of another version", where=str(folder), got=str(manifest["format"]), need=str(FORMAT)
+            raise InputError(
+                "the run was made by another version of fedclade",
+                where=str(folder),
+                got=f"a checkpoint of format {manifest['format']}, fedclade {self._version()}",
+                need=f"format {FORMAT}",
+                do="go on with the version that it was started with, or start it again",
             )
         files = verified(folder, manifest["files"])
         arrays = safetensors.numpy.load(files["state.safetensors"])

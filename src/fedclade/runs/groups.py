@@ -1,7 +1,7 @@
 """Finding groups without a run: one trip to every client, nothing trained, nothing on disk."""
 
 from fedclade.data import Federation
-from fedclade.fleet.simulated import SimulatedFleet
+from fedclade.fleet.simulated import simulated_fleet
 from fedclade.methods import FLT, Found
 from fedclade.nets import net_for
 from fedclade.nouns import InputError, Round
@@ -18,5 +18,5 @@ def find_groups(federation: Federation, method: FLT, *, seed: int = 0, workers: 
             do="train with it: fc.train(federation, method).groups",
         )
     net = net_for("logistic", federation.shape, federation.classes)  # a fleet has a net; nobody asks for it here
-    with SimulatedFleet(federation, net, workers=workers) as fleet:
+    with simulated_fleet(federation, net, workers=workers) as fleet:
         return method.find(fleet, Round(0, seed))

@@ -18,8 +18,8 @@ from fedclade.nets.shelf import opened
 from fedclade.nouns import ClientId, InputError, Moments, generator
 from fedclade.nouns.moments import label_moments
 from fedclade.relate.discovery import GATE, Found, discover
+from fedclade.relate.discovery_facts import discovery_facts
 from fedclade.relate.distances import Matrix
-from fedclade.relate.figures import figures
 from fedclade.relate.number import given_number, some_of, stability
 
 PUBLIC = "public"  # the encoder that every client has
@@ -75,7 +75,7 @@ class Answer:
     @cached_property
     def facts(self) -> Mapping[str, object]:
         """What figures need."""
-        return figures(self.found)
+        return discovery_facts(self.found)
 
     def sentence(self) -> str:
         """The answer in a sentence."""

@@ -1,40 +1,28 @@
 """The loop: rounds, evaluations, facts, checkpoints. It knows no method by name."""
 
 import hashlib
+import inspect
 import json
 import types
 import typing
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter, process_time
-from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from fedclade.fleet.protocol import Fleet, Refusal, Scores
-from fedclade.methods import AnyMethod, Facts, First, Selection, Sharing, Standing, selected
+from fedclade.fleet import Fleet, Ledger, Scores
+from fedclade.methods import AnyMethod, Facts, First, Selection, Standing, selected
 from fedclade.nouns import Assignment, ClientId, Damaged, Groups, InputError, LocalTraining, Round, Stopped
 from fedclade.runs.client_table import CLIENTS
 from fedclade.runs.codec import pack, unpack
 from fedclade.runs.experiment import RunSettings
 from fedclade.runs.folder import Checkpoint, RunFolder
-from fedclade.runs.ledger import Counted, Ledger
-from fedclade.runs.metrics import by_group, rand_index, summary, weighed
+from fedclade.runs.metrics import Separation, by_group, rand_index, summary
 
 SILENT_ROUNDS = 5  # so many rounds in a row in which nobody could be heard are the end
-
-
-class Engine(Fleet, Protocol):
-    """A fleet that is told when a round begins, and knows what it has computed."""
-
-    def begin(self, number: int) -> Sequence[Refusal]:
-        """A round begins: clients come and go; who asked to come in and was not let."""
-        ...
-
-    @property
-    def cpu_seconds(self) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -74,13 +62,17 @@ class Judge:
 
 def state_class(method: AnyMethod) -> type[object]:
     """The class of a method's state, from the annotation of its `start`."""
-    kind = typing.get_type_hints(method.start).get("return")
+    try:
+        returned = inspect.signature(method.start, eval_str=True).return_annotation
+    except (NameError, SyntaxError) as error:  # an annotation in quotes that cannot be read
+        returned = str(error)
+    kind = next(iter(typing.get_args(returned)), None) if typing.get_origin(returned) is tuple else None
     if not isinstance(kind, type):
         raise InputError(
             f"the state of {type(method).__name__} is not known",
             where="its start",
-            got=f"-> {kind}",
-            need="an annotation with the class of its state, by which a run can be resumed",
+            got=f"-> {returned}",
+            need="-> tuple[ITS STATE, Facts]: by its class a run can be resumed",
         )
     return kind
 
@@ -115,7 +107,7 @@ def check_state(method: AnyMethod, state: object) -> None:
 def play(
     method: AnyMethod,
     selection: Selection,
-    fleet: Engine,
+    fleet: Fleet,
     first: First,
     plan: RunSettings,
     local: LocalTraining,
@@ -132,17 +124,17 @@ def play(
     def is_due(number: int) -> bool:
         return number > 0 and (number % plan.evaluate_every == 0 or number == plan.rounds)
 
+    needs = method.needs()
     by_chance = selection.selection == "random"
     clock = Clock(fleet, reached.totals if reached else {})
     if reached is None:
-        ledger = Ledger()
-        ledger.refused.extend(fleet.begin(0))
-        with clock.server(ledger):
-            state = method.start(Counted(fleet, ledger), first, at(0))
+        fleet = fleet.begin(0)
+        with clock.server(fleet.ledger):
+            state, facts = method.start(fleet, first, at(0))
         standing = Standing()
         check_state(method, state)
-        clock.add(ledger)
-        folder.note("start", round=0, clients=len(fleet.clients()), **told(ledger))
+        clock.add(fleet.ledger)
+        folder.note("start", round=0, clients=len(fleet.clients()), **told(fleet.ledger), facts=facts)
         note_planted(folder, judge, 0)
         save(folder, 0, state, None if by_chance else standing, clock)
         begin = 1
@@ -154,11 +146,11 @@ def play(
     silence = 0
     away: set[ClientId] = set()
     for number in range(begin, plan.rounds + 1):
-        now, ledger = at(number), Ledger()
-        ledger.refused.extend(fleet.begin(number))
+        separation = Separation() if needs.compares_updates else None
+        now, fleet = at(number), fleet.begin(number, separation)
+        ledger = fleet.ledger
         if judge.truth_at(number) is not judge.truth_at(number - 1):
             note_planted(folder, judge, number)
-        counted = Counted(fleet, ledger)
         present = fleet.clients()
         if not present:
             raise Stopped("there are no clients", where=f"round {number}", got="0", need="at least 1")
@@ -170,15 +162,15 @@ def play(
             away = gone
             if newcomers := tuple(client for client in present if client not in models.home):
                 with clock.server(ledger):
-                    state = method.place(state, newcomers, counted, now)
+                    state, facts = method.place(state, newcomers, fleet, now)
                     models = method.assignment(state)
-                folder.note("newcomers", round=number, clients=list(newcomers))
+                folder.note("newcomers", round=number, clients=list(newcomers), facts=facts)
         news: Facts = {}
         with clock.server(ledger):
             if not by_chance:
-                learnt = method.learnt_together(state) if isinstance(method, Sharing) else models
-                standing, now, news = selected(selection, standing, learnt.only(present), counted, now)
-            state, facts = method.round(state, counted, now)
+                common = needs.common_models(state) if needs.common_models is not None else models
+                standing, now, news = selected(selection, standing, common.only(present), fleet, now)
+            state, facts = method.round(state, fleet, now)
         silence = 0 if ledger.trained else silence + 1
         if silence == SILENT_ROUNDS:
             reasons = sorted({refusal.reason for refusal in ledger.refused})[:1] or ["no answer"]
@@ -189,9 +181,11 @@ def play(
                 need="at least one usable reply (if models diverge: a smaller local.lr)",
             )
         models = method.assignment(state)
-        scores = counted.evaluate(models.only(present), now) if now.judged else None
+        scores = fleet.evaluate(models.only(present), now) if now.judged else None
         clock.add(ledger)
-        folder.note("round", round=number, **told(ledger), facts=weighed({**facts, **news}, judge.truth_at(number)))
+        if separation is not None:
+            news = {**news, "separation_gaps": list(separation.gaps(judge.truth_at(number)))}
+        folder.note("round", round=number, **told(ledger), facts={**facts, **news})
         if scores is not None:
             folder.note("evaluation", round=number, **judge.verdict(scores, models, number))
         folder.note_clients(lines(number, ledger, scores, models))
@@ -205,7 +199,7 @@ def play(
             )
         )
     if scores is None:  # killed between the last checkpoint and the verdict
-        fleet.begin(plan.rounds)
+        fleet = fleet.begin(plan.rounds)
         there = [client for client in fleet.clients() if client in models.home]
         scores = fleet.evaluate(models.only(there), at(plan.rounds))
     result: dict[str, object] = {
@@ -227,8 +221,8 @@ def note_planted(folder: RunFolder, judge: Judge, number: int) -> None:
 class Clock:
     """Sums over the whole run, resumed or not: seconds, and bytes by verb."""
 
-    def __init__(self, fleet: Engine, before: Mapping[str, float]) -> None:
-        self._fleet = fleet
+    def __init__(self, fleet: Fleet, before: Mapping[str, float]) -> None:
+        self._transport = fleet.transport
         self._before = dict(before)
         self._bytes: dict[str, float] = {name: value for name, value in before.items() if name.startswith("bytes_")}
         self._wall, self._cpu, self._server = perf_counter(), process_time(), 0.0
@@ -257,7 +251,7 @@ class Clock:
             )
             for direction in ("up", "down")
         }
-        cpu = process_time() - self._cpu + self._fleet.cpu_seconds
+        cpu = process_time() - self._cpu + self._transport.cpu_seconds
         return {
             **sums,
             **{name: int(count) for name, count in self._bytes.items() if name not in sums},

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from fedclade.fleet.protocol import Scores
-from fedclade.methods import Fact, Facts
-from fedclade.nouns import ClientId, Groups
+from fedclade.fleet import Scores, Updates
+from fedclade.nouns import Assignment, ClientId, Groups
+from fedclade.relate.distances import cosines
 from fedclade.relate.separation import separation_gap
 
 FIGURES = ("accuracy", "accuracy_weighted", "accuracy_variance", "worst_tenth", "loss", "perplexity")
@@ -70,14 +70,33 @@ def pairs(labels: Iterable[object]) -> int:
     return sum(math.comb(count, 2) for count in Counter(labels).values())
 
 
-def weighed(facts: Facts, truth: Groups | None) -> dict[str, Fact]:
-    """The facts with a separation gap in the place of each matrix of similarities; None without planted groups."""
-    return {
-        name: [None if truth is None else separation_gap(each, truth) for each in fact]
-        if isinstance(fact, tuple)
-        else fact
-        for name, fact in facts.items()
-    }
+class Separation:
+    """Watches what `train` brings back in a round: how well planted groups can be told apart by angles of updates.
+
+    Of several calls the one that asked most clients counts; of equals the last.
+    """
+
+    def __init__(self) -> None:
+        self._seen: tuple[Assignment, Updates] | None = None
+
+    def __call__(self, starts: Assignment, updates: Updates) -> None:
+        if self._seen is None or len(starts.home) >= len(self._seen[0].home):
+            self._seen = starts, updates
+
+    def gaps(self, truth: Groups | None) -> list[float | None]:
+        """CFL's separation gap for each model that was sent; None where it cannot be known."""
+        if self._seen is None:
+            return []
+        starts, updates = self._seen
+        found: list[float | None] = []
+        for row, start in enumerate(starts.rows):
+            own = [place for place, client in enumerate(updates.clients) if starts.home[client] == row]
+            if truth is None or len(own) < 2:
+                found.append(None)
+                continue
+            alike = cosines([updates.clients[place] for place in own], updates.rows[own] - start)
+            found.append(separation_gap(alike, truth))
+        return found
 
 
 def harmed(accuracy: Mapping[ClientId, float], baselines: Sequence[Mapping[ClientId, float]]) -> tuple[ClientId, ...]:

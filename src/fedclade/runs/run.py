@@ -1,22 +1,22 @@
 """Starting a run, resuming it, and what one gets back."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from fedclade.data import Federation
 from fedclade.data.recipe import SITES
-from fedclade.methods import Careful, name_of
+from fedclade.methods import Needs, name_of
 from fedclade.nets import Module, Net, net_for
 from fedclade.nets.attention_shelf import attending
 from fedclade.nets.blind import Blind, secret
 from fedclade.nets.ensemble import Ensemble
 from fedclade.nets.shelf import opened
-from fedclade.nouns import ClientId, Damaged, Encoding, FedcladeError, Groups, InputError, Row, Rows, Stopped
+from fedclade.nouns import ClientId, Damaged, FedcladeError, Groups, InputError, Row, Rows, Stopped
 from fedclade.nouns.html import html_table
+from fedclade.nouns.points import tunable
 from fedclade.relate.attention import inputs_of
 from fedclade.runs.environment import environment
 from fedclade.runs.experiment import PYTHON, Experiment, read_experiment, rest
@@ -29,42 +29,6 @@ OwnNet = Callable[[], Module]
 
 def unwatched(_: Progress) -> None:
     """Nobody looks."""
-
-
-@runtime_checkable
-class Branching(Protocol):
-    """A method whose clients have several models each, from general to special."""
-
-    def path(self, state: Any, client: ClientId) -> Rows:
-        """They as rows."""
-        ...
-
-
-@runtime_checkable
-class Encodes(Protocol):
-    """A method that may need an encoder."""
-
-    def check_encoder(self, opened: Callable[[str], Encoding]) -> None:
-        """An error if it cannot use the one that it needs, from what opens it by name."""
-        ...
-
-
-@runtime_checkable
-class Attends(Protocol):
-    """A method, or a selection, that may need an attention network."""
-
-    def attends(self) -> tuple[str, str]:
-        """Its kind and its name; both empty: none."""
-        ...
-
-
-@runtime_checkable
-class Sighted(Protocol):
-    """A method, or a selection, that may have to see models as they are, and then cannot be blind."""
-
-    def sees(self) -> str:
-        """What of them; empty: nothing."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -100,14 +64,19 @@ class Run:
         return self._modules(self.folder.models().row_of(client)[None])[0]
 
     def path_for(self, client: ClientId) -> tuple[Module, ...]:
-        """The models on this client's path, general to special, of a method that keeps a tree of them: CFL."""
+        """The models on this client's path, general to special, of a method that keeps a tree of them."""
         asked = again(self.path)
-        method = asked.method
-        if not isinstance(method, Branching):
-            raise InputError("there is no tree of models", where=str(self.path), got=name_of(method), need="cfl")
-        self.folder.models().row_of(client)  # an error for somebody who has none
+        path = asked.method.needs().model_path
+        if path is None:
+            raise InputError(
+                "there is no tree of models",
+                where=str(self.path),
+                got=name_of(asked.method),
+                need="a method that keeps several models of a client",
+            )
+        self.folder.models().row_of(client)  # an error for a client that has none
         reached = self.folder.remembered()
-        return self._modules(method.path(remembered(method, asked.selection, reached)[0], client))
+        return self._modules(path(remembered(asked.method, asked.selection, reached)[0], client))
 
     def ensemble_for(self, client: ClientId) -> Module:
         """All models on this client's path as one, which holds probable what they do on average."""
@@ -145,13 +114,8 @@ def start(
     place = venue or venue_of(experiment, federation)
     net = the_net(experiment, place, own_net)
     place.check(net)  # before there is a folder
-    if isinstance(experiment.method, Encodes):
-        experiment.method.check_encoder(lambda name: opened(name, place.shape))
-    check_blind(experiment)
-    network = check_network(experiment, net)
+    network = check_needs(experiment, place, net)
     state_class(experiment.method)
-    if isinstance(experiment.method, Careful):
-        experiment.method.check_settings(net.layers, experiment.local)
     path = out or Path("runs") / new_name(experiment.method_name, experiment.source)
     known = {
         **environment(),
@@ -198,7 +162,7 @@ def resume(
         if folder.finished:
             return Run(path.absolute(), folder.result(), net)
         known = str(folder.environment().get("network_sha256", ""))
-        if (network := check_network(experiment, net)) != known:
+        if (network := check_network(all_needs(experiment), net)) != known:
             raise InputError(
                 "the network is not the one that the run was started with",
                 where=str(path),
@@ -275,30 +239,39 @@ def played(
     return Run(folder.path.absolute(), result, net)
 
 
-def check_blind(experiment: Experiment) -> None:
-    """An error if the server cannot do in a blind run what the method asks of it."""
-    for part in (experiment.method, experiment.selection):
-        if experiment.local.blind and isinstance(part, Sighted) and (seen := part.sees()):
+def all_needs(experiment: Experiment) -> tuple[Needs, ...]:
+    """What the method needs, and what selection needs beside it."""
+    return experiment.method.needs(), experiment.selection.needs()
+
+
+def check_needs(experiment: Experiment, place: Venue, net: Net) -> str:
+    """An error if something is missing that the method needs; the checksum of its attention network, if it has one."""
+    needs = all_needs(experiment)
+    for each in needs:
+        if each.encoder:
+            found = opened(each.encoder, place.shape)
+            if each.tunes_encoder:
+                tunable(found, each.encoder)
+        if experiment.local.blind and each.sees:
             raise InputError(
                 "this method cannot be blind",
                 where="local.blind",
-                got=f"{experiment.method_name}: it must see {seen}",
+                got=f"{experiment.method_name}: it must see {each.sees}",
                 need="a method, or settings of it, for which the order of a model's numbers means nothing",
             )
+        each.check(net.layers, experiment.local)
+    return check_network(needs, net)
 
 
-def check_network(experiment: Experiment, net: Net) -> str:
+def check_network(needs: Sequence[Needs], net: Net) -> str:
     """The checksum of the attention network that is used, if any; an error if it is not there or not for this net."""
-    for part in (experiment.method, experiment.selection):
-        kind, name = part.attends() if isinstance(part, Attends) else ("", "")
-        if not kind:
-            continue
-        if not name:
+    for wanted in (each.network for each in needs if each.network is not None):
+        if not wanted.name:
             raise InputError(
                 "a network is needed", where="method.network", need="its file", do="fedclade attention train SOURCE"
             )
-        kept = attending(name, kind)
-        made_for = kept.recipe.get("numbers", inputs_of(kept.weights)) if kind == "attention" else net.size
+        kept = attending(wanted.name, wanted.kind)
+        made_for = kept.recipe.get("numbers", inputs_of(kept.weights)) if wanted.kind == "attention" else net.size
         if made_for != net.size:
             raise InputError(
                 "the network does not fit the net",

@@ -9,14 +9,14 @@ import numpy as np
 
 from fedclade.data import Federation
 from fedclade.data.recipe import SITES
-from fedclade.fleet.simulated import SimulatedFleet, is_built, learned, path_for, state_of_kernel
-from fedclade.fleet.site import Task
-from fedclade.methods import Judging
+from fedclade.fleet import Fleet
+from fedclade.fleet.simulated import simulated_fleet
+from fedclade.fleet.site import ModelSpec
+from fedclade.local import is_built, learned, path_for, state_of_kernel
 from fedclade.nets import NETS, Net, net_for
 from fedclade.nets.blind import secret
 from fedclade.nouns import Groups, InputError, Round
 from fedclade.runs.experiment import PYTHON, EngineSettings, Experiment, FlowerSettings, rest
-from fedclade.runs.loop import Engine
 
 if TYPE_CHECKING:
     from fedclade.fleet.flower.grid import Deadlines
@@ -35,7 +35,7 @@ class Venue:
     """The planted groups of a round."""
     check: Callable[[Net], None]
     """An error unless the net can be trained on such data."""
-    fleet: Callable[[Net], AbstractContextManager[Engine]]
+    fleet: Callable[[Net], AbstractContextManager[Fleet]]
     path: Callable[[Net], str] = lambda _: "as each site can"
     """How clients train a net: see `fedclade.local.plan`."""
 
@@ -58,11 +58,11 @@ def venue_of(experiment: Experiment, federation: Federation | None) -> Venue:
             secret()  # this machine plays the clients too
         some = held[held.clients[0]].train.inputs
         net.check(some[:1], held.classes)
-        validation = experiment.method.validation if isinstance(experiment.method, Judging) else 0.0
+        validation = experiment.method.needs().validation
         now = Round(1, experiment.run.seed, local=experiment.local, validation=validation)
         net.check(some[: shortest_batch(held, now)], held.classes, training=True)
 
-    def fleet(net: Net) -> AbstractContextManager[Engine]:
+    def fleet(net: Net) -> AbstractContextManager[Fleet]:
         return simulated(held, net, engine) if isinstance(engine, EngineSettings) else on_flower(held, net, experiment)
 
     if isinstance(engine, FlowerSettings):
@@ -92,12 +92,12 @@ def check_sites(experiment: Experiment) -> tuple[tuple[int, ...], int]:
     return shape, classes
 
 
-def simulated(held: Federation, net: Net, engine: EngineSettings) -> AbstractContextManager[Engine]:
+def simulated(held: Federation, net: Net, engine: EngineSettings) -> AbstractContextManager[Fleet]:
     """Worker processes of this machine."""
-    return SimulatedFleet(held, net, workers=engine.workers, path=engine.path)
+    return simulated_fleet(held, net, workers=engine.workers, path=engine.path)
 
 
-def on_flower(held: Federation, net: Net, experiment: Experiment) -> AbstractContextManager[Engine]:
+def on_flower(held: Federation, net: Net, experiment: Experiment) -> AbstractContextManager[Fleet]:
     """Flower's simulation on Ray."""
     from fedclade.fleet.flower.simulation import FlowerSimulation  # an extra, and slow to load
 
@@ -108,7 +108,7 @@ def on_flower(held: Federation, net: Net, experiment: Experiment) -> AbstractCon
         experiment.data,
         experiment.run.seed,
         net,
-        Task(experiment.net, held.shape, held.classes),
+        ModelSpec(experiment.net, held.shape, held.classes),
         deadlines_of(engine),
         workers=engine.workers,
         wait_seconds=engine.wait_seconds,
@@ -125,9 +125,6 @@ def deadlines_of(engine: FlowerSettings) -> "Deadlines":
         losses=engine.losses_seconds,
         evaluate=engine.evaluate_seconds,
         sketch=engine.sketch_seconds,
-        scatter=engine.sketch_seconds,
-        moments=engine.sketch_seconds,
-        changed=engine.sketch_seconds,
         enrol=engine.enrol_seconds,
     )
 

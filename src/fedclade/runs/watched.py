@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fedclade.data import Federation, Part
 from fedclade.data.examples import Source
 from fedclade.data.federation import ClientData
-from fedclade.fleet.simulated import SimulatedFleet
+from fedclade.fleet.simulated import simulated_fleet
 from fedclade.nets import Net
 from fedclade.nouns import Assignment, ClientId, InputError, LocalTraining, Round, Row, Rows, Stopped, generator
 from fedclade.relate.attention import rms_length, taken
@@ -62,10 +62,10 @@ def watch_run(
     server = None
     model = net.first(seed)
     with ExitStack() as stack:
-        fleet = stack.enter_context(SimulatedFleet(federation, net, workers=0))
+        fleet = stack.enter_context(simulated_fleet(federation, net, workers=0))
         if reference is not None:
             served = Federation("reference", {SERVER: ClientData(reference, reference)}, federation.classes)
-            server = stack.enter_context(SimulatedFleet(served, net, workers=0))
+            server = stack.enter_context(simulated_fleet(served, net, workers=0))
         for number in range(1, rounds + 1):
             now = Round(number, seed, local=local)
             updates = fleet.train(Assignment.of_one(model, fleet.clients()), now)

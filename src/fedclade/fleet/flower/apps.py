@@ -8,9 +8,11 @@ from flwr.app import Context, Message
 from flwr.clientapp import ClientApp
 from flwr.serverapp import Grid, ServerApp
 
-from fedclade.fleet.flower.messages import header_in, packed, rows_in
-from fedclade.fleet.site import Find, OwnNet, Trip, answer
+from fedclade.fleet.flower.messages import ENROL, header_in, packed, rows_in
+from fedclade.fleet.site import Find, OwnNet, answer, enrol
 from fedclade.nouns import FedcladeError
+from fedclade.wire import Arrays
+from fedclade.wire.verbs import EVALUATE, TRAIN, VERBS
 
 log = logging.getLogger("flwr")  # the log of Flower's processes
 
@@ -23,23 +25,22 @@ def client_app(find: Find, own_net: OwnNet | None = None, *, candid: bool = Fals
     """
     app = ClientApp()
 
-    def handle(trip: Trip, message: Message, context: Context) -> Message:
+    def handle(name: str, message: Message, context: Context) -> Message:
+        arrays: Arrays = {}
         try:
-            header, rows = header_in(message.content), rows_in(message.content)
-            told, arrays = answer(trip, header, rows, find(context.node_config, str(context.run_id)), own_net)
-        except Exception as wrong:
-            log.exception("%s failed", trip)
-            told, arrays = {"failure": repr(wrong) if candid else f"{type(wrong).__name__} in {trip}"}, {}
-        return Message(packed(told, arrays), reply_to=message)
+            header, held = header_in(message.content), find(context.node_config, str(context.run_id))
+            if name == ENROL:
+                reply = enrol(header, held)
+            else:
+                reply, arrays = answer(header, rows_in(message.content), held, own_net)
+        except Exception as error:
+            log.exception("%s failed", name)
+            reply, arrays = {"failure": repr(error) if candid else f"{type(error).__name__} in {name}"}, {}
+        return Message(packed(reply, arrays), reply_to=message)
 
-    app.train()(partial(handle, "train"))
-    app.evaluate()(partial(handle, "evaluate"))
-    app.query("losses")(partial(handle, "losses"))
-    app.query("sketch")(partial(handle, "sketch"))
-    app.query("scatter")(partial(handle, "scatter"))
-    app.query("moments")(partial(handle, "moments"))
-    app.query("changed")(partial(handle, "changed"))
-    app.query("enrol")(partial(handle, "enrol"))
+    for name in (*VERBS, ENROL):
+        register = {TRAIN.name: app.train, EVALUATE.name: app.evaluate}.get(name)
+        (app.query(name) if register is None else register())(partial(handle, name))
     return app
 
 
@@ -51,8 +52,8 @@ def server_app(main: Callable[[Grid, Mapping[str, object]], None]) -> ServerApp:
     def whole(grid: Grid, context: Context) -> None:
         try:
             main(grid, context.run_config)
-        except FedcladeError as wrong:
-            log.error("error: %s", wrong)
+        except FedcladeError as error:
+            log.error("error: %s", error)
             raise
 
     return app

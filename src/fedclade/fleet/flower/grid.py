@@ -1,38 +1,31 @@
-"""The server's end: the fleet as a server reaches it over Flower's grid."""
+"""The server's end: how requests travel over Flower's grid."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from time import monotonic, sleep
 
 from flwr.app import Message, RecordDict
 from flwr.serverapp import Grid
 
-from fedclade.fleet import server
 from fedclade.fleet.flower.bounds import pulled
-from fedclade.fleet.flower.messages import KINDS, LATE, LONGEST_HEADER, ClientFailed, answered, arrays_in, packed
-from fedclade.fleet.gate import Arrival, expected, quoted
-from fedclade.fleet.letters import header_of
-from fedclade.fleet.protocol import (
-    Ask,
-    Described,
-    Flags,
-    Losses,
-    Means,
-    Refusal,
-    Reply,
-    Scatter,
-    Scores,
-    Sketches,
-    Sketching,
-    Updates,
+from fedclade.fleet.flower.messages import (
+    ENROL,
+    LATE,
+    LONGEST_HEADER,
+    ClientFailed,
+    answered,
+    arrays_in,
+    kind_of,
+    packed,
 )
-from fedclade.fleet.site import Task, Trip
-from fedclade.nets import Net
-from fedclade.nets.attention_shelf import attending
-from fedclade.nets.shelf import opened
-from fedclade.nouns import Assignment, ClientId, FedcladeError, Round, Row, Rows, Stopped, checked_ids
+from fedclade.fleet.site import ModelSpec
+from fedclade.fleet.transport import Enrolment
+from fedclade.nouns import ClientId, FedcladeError, Stopped, checked_ids
+from fedclade.wire import Arrival, Refusal, quote
+from fedclade.wire.codec import read_reply, request_header, round_header
+from fedclade.wire.message import AnyRequest
+from fedclade.wire.verb import Patience
 
 log = logging.getLogger("flwr")  # a ServerApp's log, which `flwr run --stream` shows
 AT_ONCE = 16  # messages handed to Flower in one call: it holds all of them in memory
@@ -44,16 +37,17 @@ LONGEST_PENANCE = 600.0  # seconds until a node that was turned away many times 
 
 @dataclass(frozen=True)
 class Deadlines:
-    """Seconds until a reply to each verb is late."""
+    """Seconds until a reply is late, by the patience of its verb; and until an enrolment is."""
 
     train: float = 600.0
     losses: float = 600.0
     evaluate: float = 600.0
     sketch: float = 600.0
-    scatter: float = 600.0
-    moments: float = 600.0
-    changed: float = 600.0
     enrol: float = 120.0
+
+    def of(self, patience: Patience) -> float:
+        """For verbs of this patience."""
+        return {"train": self.train, "losses": self.losses, "evaluate": self.evaluate, "sketch": self.sketch}[patience]
 
 
 @dataclass(frozen=True)
@@ -61,12 +55,11 @@ class Enrolled:
     """What a node said of itself."""
 
     client: ClientId
-    train: int
-    test: int
+    examples: Enrolment
 
 
-class FlowerFleet:
-    """All clients that enrolled over a grid.
+class FlowerTransport:
+    """Carries requests to the clients that enrolled over a grid.
 
     `present` hides those that a simulated world has not let in yet, in the rounds `turns` it changes. With `strict` an
     exception at a client is a bug that ends the run, and not a failed client.
@@ -75,8 +68,7 @@ class FlowerFleet:
     def __init__(
         self,
         grid: Grid,
-        task: Task,
-        net: Net,
+        spec: ModelSpec,
         deadlines: Deadlines,
         *,
         wait_for: int = 1,
@@ -85,22 +77,13 @@ class FlowerFleet:
         turns: Sequence[int] = (),
         strict: bool = False,
     ) -> None:
-        self._grid, self._task, self._deadlines = grid, task, deadlines
+        self._grid, self._spec, self._deadlines = grid, spec, deadlines
         self._wait_for, self._wait_seconds = wait_for, wait_seconds
         self._present, self._turns, self._strict = present, set(turns), strict
         self._enrolled: dict[int, Enrolled] = {}  # by node
         self._nodes: dict[ClientId, int] = {}  # who can be asked now
         self._asked: dict[str, tuple[int, float]] = {}  # enrolments under way: message -> node, and when it is late
         self._turned_away: dict[int, tuple[int, float]] = {}  # node -> how often, and when it may come again
-        self._post = server.Post(
-            parameters=net.size,
-            layers=net.layers,
-            opened=partial(opened, shape=task.shape),
-            classes=task.classes,
-            trained=lambda: {client: self._enrolled[node].train for client, node in self._nodes.items()},
-            tested=lambda: {client: self._enrolled[node].test for client, node in self._nodes.items()},
-            carry=self._carry,
-        )
 
     @property
     def cpu_seconds(self) -> float:
@@ -132,44 +115,11 @@ class FlowerFleet:
         self._wait_for = 1  # once begun, a run goes on with who is left
         return tuple(refused)
 
-    def clients(self) -> tuple[ClientId, ...]:
-        return tuple(self._nodes)
+    def enrolled(self) -> Mapping[ClientId, Enrolment]:
+        return {client: self._enrolled[node].examples for client, node in self._nodes.items()}
 
-    def examples(self, clients: Sequence[ClientId]) -> dict[ClientId, int]:
-        return {client: self._enrolled[self._nodes[client]].train for client in clients}
-
-    def layers(self) -> tuple[int, ...]:
-        return self._post.layers
-
-    def train(self, starts: Assignment, now: Round, towards: Row | None = None) -> Updates:
-        return server.train(self._post, starts, now, towards)
-
-    def train_mean(self, starts: Assignment, now: Round, encoder: str = "") -> Means:
-        return server.train_mean(self._post, starts, now, encoder)
-
-    def losses(self, clients: Sequence[ClientId], rows: Rows, now: Round) -> Losses:
-        return server.losses(self._post, clients, rows, now)
-
-    def evaluate(self, models: Assignment, now: Round) -> Scores:
-        return server.evaluate(self._post, models, now)
-
-    def weights(self, encoder: str) -> Row:
-        return self._post.opened(encoder).weights
-
-    def attention(self, network: str, kind: str) -> Row:
-        return attending(network, kind).weights
-
-    def scatter(self, clients: Sequence[ClientId], encoder: str, now: Round) -> Scatter:
-        return server.scatter(self._post, clients, encoder, now)
-
-    def sketch(self, clients: Sequence[ClientId], how: Sketching, now: Round) -> Sketches:
-        return server.sketch(self._post, clients, how, now)
-
-    def moments(self, clients: Sequence[ClientId], encoder: str, fewest: int, noise: float, now: Round) -> Described:
-        return server.moments(self._post, clients, encoder, fewest, noise, now)
-
-    def changed(self, tokens: Mapping[ClientId, int], now: Round) -> Flags:
-        return server.changed(self._post, tokens, now)
+    def close(self) -> None:
+        """The grid is Flower's own to close."""
 
     def _meet(self, number: int) -> list[Refusal]:
         """Ask nodes that nobody knows for their names, hear who has answered, and see who is there."""
@@ -204,8 +154,8 @@ class FlowerFleet:
         self._asked = {sent: (node, end) for sent, (node, end) in self._asked.items() if end > now}
         busy = {node for node, _ in self._asked.values()}
         asked = [node for node in sorted(strangers - busy) if self._turned_away.get(node, (0, 0.0))[1] <= now]
-        header = {**self._task.header(), "number": number}
-        for sent, node in self._sent("enrol", asked, lambda _: packed(header, {}), number):
+        header = {**self._spec.header(), "number": number}
+        for sent, node in self._sent(ENROL, self._deadlines.enrol, asked, lambda _: packed(header, {}), number):
             if sent:
                 self._asked[sent] = (node, now + self._deadlines.enrol)
 
@@ -219,15 +169,15 @@ class FlowerFleet:
                 raise ValueError("an enrolment needs a name and two counts")
             said = registered or name[:200]
             if registered and name != registered:
-                raise ValueError(f"client: got {quoted(name)}, need {quoted(registered)}, as its key was registered")
+                raise ValueError(f"client: got {quote(name)}, need {quote(registered)}, as its key was registered")
             checked_ids([name], where="its enrolment")
             if any(other.client == name and place != node for place, other in self._enrolled.items()):
-                raise ValueError(f"client: {quoted(name)} is the name of another node")
+                raise ValueError(f"client: {quote(name)} is the name of another node")
             if not (0 < train <= MOST_ENROLLED and 0 < test <= MOST_ENROLLED):
-                raise ValueError(f"examples: got {quoted(train)} and {quoted(test)}, need 1 to {MOST_ENROLLED}")
-            return Enrolled(name, train, test)
-        except ValueError as wrong:  # an InputError is one
-            return Refusal(said, "enrol", str(wrong))
+                raise ValueError(f"examples: got {quote(train)} and {quote(test)}, need 1 to {MOST_ENROLLED}")
+            return Enrolled(name, Enrolment(train, test))
+        except ValueError as error:  # an InputError is one
+            return Refusal(said, ENROL, str(error))
 
     def _answer(self, message: Message | str, node: int) -> dict[str, object]:
         """The header of a message that came from this node, or ValueError."""
@@ -237,60 +187,60 @@ class FlowerFleet:
             raise ValueError("client: the reply came from another node")
         return answered(message)
 
-    def _carry(self, asks: Mapping[ClientId, Ask]) -> Iterator[Arrival]:
+    def carry(self, requests: Mapping[ClientId, AnyRequest]) -> Iterator[Arrival]:
         """Send one message to each client, and hand over what arrives until the deadline."""
-        first = next(iter(asks.values()), None)
+        first = next(iter(requests.values()), None)
         if first is None:
             return
         verb, number = first.verb, first.now.number
-        clients = {self._nodes[client]: client for client in asks}
+        deadline = self._deadlines.of(verb.patience)
+        clients = {self._nodes[client]: client for client in requests}
 
         def content(node: int) -> RecordDict:
-            ask = asks[clients[node]]
-            return packed({**self._task.header(), **header_of(ask)}, {"rows": ask.rows})
+            request = requests[clients[node]]
+            header = {"request": request_header(request), "now": round_header(request.now)}
+            return packed({**self._spec.header(), **header}, {"rows": request.rows})
 
         waiting: dict[str, ClientId] = {}
-        for sent, node in self._sent(verb, list(clients), content, number):
+        for sent, node in self._sent(verb.name, deadline, list(clients), content, number):
             if sent:
                 waiting[sent] = clients[node]
             else:
-                yield Refusal(clients[node], verb, "Flower did not take the message")
-        deadline: float = getattr(self._deadlines, verb)
+                yield Refusal(clients[node], verb.name, "Flower did not take the message")
         end = monotonic() + deadline
         pause = PAUSES[0]
-        most = max(form.most_bytes for form in expected(first).values())
+        most = max(form.most_bytes for form in verb.forms(first).values())
         while waiting and monotonic() < end:
             heard = False
             for sent, message in pulled(self._grid, list(waiting), most):
                 heard = True
-                yield self._arrival(message, asks[waiting.pop(sent)], deadline)
+                yield self._arrival(message, requests[waiting.pop(sent)], deadline)
             pause = PAUSES[0] if heard else min(2 * pause, PAUSES[1])
             if waiting:
                 sleep(pause)
         for client in waiting.values():
-            yield Refusal(client, verb, late(deadline))
+            yield Refusal(client, verb.name, late(deadline))
 
-    def _arrival(self, message: Message | str, ask: Ask, deadline: float) -> Arrival:
+    def _arrival(self, message: Message | str, request: AnyRequest, deadline: float) -> Arrival:
         """A message as a reply for the gate, or why there is none."""
+        client, verb = request.client, request.verb
         if not isinstance(message, str) and message.has_error() and message.error.code == LATE:
-            return Refusal(ask.client, ask.verb, late(deadline))
+            return Refusal(client, verb.name, late(deadline))
         try:
-            header = self._answer(message, self._nodes[ask.client])
-            if header.get("client") != ask.client:
-                raise ValueError(f"client: got {quoted(header.get('client'))}, need {quoted(ask.client)}")
+            header = self._answer(message, self._nodes[client])
+            if header.get("client") != client:
+                raise ValueError(f"client: got {quote(header.get('client'))}, need {quote(client)}")
             assert isinstance(message, Message)  # or there would be no answer
-            arrays = arrays_in(message.content, expected(ask))
-        except ClientFailed as wrong:
+            return read_reply(header, arrays_in(message.content, verb.forms(request)))
+        except ClientFailed as error:
             if self._strict:  # in a simulation nothing fails but the code
-                raise FedcladeError(f'client "{ask.client}" failed', where=ask.verb, got=str(wrong)) from None
-            return Refusal(ask.client, ask.verb, str(wrong))
-        except ValueError as wrong:
-            return Refusal(ask.client, ask.verb, str(wrong))
-        verb, number, examples = header.get("verb"), header.get("round"), header.get("examples")
-        return Reply(verb, ask.client, number, examples, arrays)  # type: ignore[arg-type]  # the gate looks at the types
+                raise FedcladeError(f'client "{client}" failed', where=verb.name, got=str(error)) from None
+            return Refusal(client, verb.name, str(error))
+        except ValueError as error:
+            return Refusal(client, verb.name, str(error))
 
     def _sent(
-        self, trip: Trip, nodes: Sequence[int], content: Callable[[int], RecordDict], number: int
+        self, name: str, deadline: float, nodes: Sequence[int], content: Callable[[int], RecordDict], number: int
     ) -> Iterator[tuple[str, int]]:
         """Hand messages to Flower, a few at a time: the id of each, empty if Flower did not take it, and its node."""
         for start in range(0, len(nodes), AT_ONCE):
@@ -298,9 +248,9 @@ class FlowerFleet:
                 Message(
                     content=content(node),
                     dst_node_id=node,
-                    message_type=KINDS[trip],
+                    message_type=kind_of(name),
                     group_id=str(number),
-                    ttl=getattr(self._deadlines, trip),
+                    ttl=deadline,
                 )
                 for node in nodes[start : start + AT_ONCE]
             ]

@@ -8,32 +8,27 @@ import numpy as np
 from flwr.app import Array, ArrayRecord, ConfigRecord, Message, RecordDict
 from numpy.typing import NDArray
 
-from fedclade.fleet.gate import Form, quoted
-from fedclade.fleet.site import Trip
 from fedclade.nouns import Rows
+from fedclade.wire import Arrays, Form, quote
 
-KINDS: dict[Trip, str] = {  # Flower routes by category and action
-    "train": "train",
-    "losses": "query.losses",
-    "evaluate": "evaluate",
-    "sketch": "query.sketch",
-    "scatter": "query.scatter",
-    "moments": "query.moments",
-    "changed": "query.changed",
-    "enrol": "query.enrol",
-}
+ENROL = "enrol"  # the one message that is no verb: a node says who it is
 RAW = "fedclade.raw"  # how an array is written: its bytes, in C order; the dtype says which end comes first
 LONGEST_HEADER = 2**16  # characters
 LATE = 3  # Flower's error code of a message that expired
 ERRORS = {2: "its code raised an exception", LATE: "no answer in time", 5: "its node is gone"}
 
 
-def packed(header: Mapping[str, object], arrays: Mapping[str, NDArray[np.generic]]) -> RecordDict:
+def kind_of(name: str) -> str:
+    """How Flower routes a verb, or an enrolment: by category and action."""
+    return name if name in ("train", "evaluate") else f"query.{name}"
+
+
+def packed(header: Mapping[str, object], arrays: Arrays) -> RecordDict:
     """One message's content."""
     return RecordDict({"header": ConfigRecord({"json": json.dumps(header)}), "arrays": ArrayRecord(map_of(arrays))})
 
 
-def map_of(arrays: Mapping[str, NDArray[np.generic]]) -> dict[str, Array]:
+def map_of(arrays: Arrays) -> dict[str, Array]:
     """Each array as Flower carries it."""
     return {
         name: Array(dtype=array.dtype.str, shape=tuple(array.shape), stype=RAW, data=array.tobytes())
@@ -57,7 +52,7 @@ def header_in(content: RecordDict) -> dict[str, object]:
 
 
 def arrays_in(content: RecordDict, forms: Mapping[str, Form]) -> dict[str, NDArray[np.generic]]:
-    """The arrays of a message that has these forms, or ValueError before anything of it is decoded."""
+    """The arrays of a message of such types, or ValueError; their shapes and values are for the gate."""
     record: Mapping[str, Array] = content.array_records.get("arrays", {})
     if set(record) != set(forms) or len(content.array_records) > 1:
         raise ValueError(f"arrays: need {sorted(forms)}")
@@ -66,11 +61,8 @@ def arrays_in(content: RecordDict, forms: Mapping[str, Form]) -> dict[str, NDArr
         array, dtype = record[name], np.dtype(form.dtype)
         shape = tuple(array.shape)
         if array.stype != RAW or array.dtype != dtype.str:
-            raise ValueError(f"{name}: got {quoted(array.dtype)} as {quoted(array.stype)}, need {dtype} as {RAW}")
-        if len(shape) != len(form.shape) or not all(
-            type(got) is int and got >= 0 and (got == need if need is not None else got <= form.most)
-            for got, need in zip(shape, form.shape, strict=True)
-        ):
+            raise ValueError(f"{name}: got {quote(array.dtype)} as {quote(array.stype)}, need {dtype} as {RAW}")
+        if not all(type(length) is int and 0 <= length <= form.most_bytes for length in shape):
             raise ValueError(f"{name}: got shape {str(shape)[:60]}, need {form.shape}")
         if len(array.data) != math.prod(shape) * dtype.itemsize:
             raise ValueError(f"{name}: got {len(array.data)} bytes, need {math.prod(shape) * dtype.itemsize}")
@@ -89,10 +81,10 @@ def rows_in(content: RecordDict) -> Rows:
 def answered(message: Message) -> dict[str, object]:
     """The header of a client's message, or ValueError with what went wrong at its end."""
     if message.has_error():
-        raise ValueError(ERRORS.get(message.error.code, f"Flower: {quoted(str(message.error.reason))}"))
+        raise ValueError(ERRORS.get(message.error.code, f"Flower: {quote(str(message.error.reason))}"))
     header = header_in(message.content)
     if "failure" in header:
-        raise ClientFailed(f"the client failed: {quoted(header['failure'])}")
+        raise ClientFailed(f"the client failed: {quote(header['failure'])}")
     return header
 
 

@@ -13,9 +13,11 @@ from flwr.app import Context
 from flwr.serverapp import Grid, ServerApp
 
 from fedclade.data import Federation
+from fedclade.fleet.build import fleet_over
+from fedclade.fleet.fleet import Fleet
 from fedclade.fleet.flower.apps import client_app
-from fedclade.fleet.flower.grid import Deadlines, FlowerFleet
-from fedclade.fleet.site import Task, played
+from fedclade.fleet.flower.grid import Deadlines, FlowerTransport
+from fedclade.fleet.site import ModelSpec, played
 from fedclade.nets import Net
 from fedclade.nouns import InputError, Stopped
 
@@ -29,14 +31,14 @@ class FlowerSimulation:
         recipe: Mapping[str, object],
         seed: int,
         net: Net,
-        task: Task,
+        spec: ModelSpec,
         deadlines: Deadlines,
         *,
         workers: int,
         wait_seconds: float,
         address: str = "",
     ) -> None:
-        self._federation, self._task, self._deadlines, self._net = federation, task, deadlines, net
+        self._federation, self._spec, self._deadlines, self._net = federation, spec, deadlines, net
         self._app = client_app(partial(played, json.dumps([recipe, seed])), candid=True)
         self._wait_seconds = wait_seconds
         self._ray: dict[str, object] = {"include_dashboard": False, "log_to_driver": False, "logging_level": "error"}
@@ -45,7 +47,7 @@ class FlowerSimulation:
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="flower", daemon=True)
 
-    def __enter__(self) -> FlowerFleet:
+    def __enter__(self) -> Fleet:
         if ray.is_initialized():  # Flower ends it, whoever started it
             raise InputError(
                 "Ray is in use in this process", where="engine.name", need="none: Flower starts and ends its own"
@@ -74,19 +76,19 @@ class FlowerSimulation:
                 raise Stopped("Flower's simulation could not start", where="engine", got=str(grid)) from grid
             return grid
 
-    def _fleet(self, grid: Grid) -> FlowerFleet:
+    def _fleet(self, grid: Grid) -> Fleet:
         known = self._federation
         turns = {*known.joins.values(), *(change.round for change in known.changes)}
-        return FlowerFleet(
+        transport = FlowerTransport(
             grid,
-            self._task,
-            self._net,
+            self._spec,
             self._deadlines,
             wait_seconds=self._wait_seconds,
             present=known.present,
             turns=sorted(turns),
             strict=True,
         )
+        return fleet_over(transport, self._net, known.shape, known.classes)
 
     def _run(self) -> None:
         """Flower's side: it hands the grid over and waits until the run has ended."""

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from conformance.playing import losing
 from fedclade.data import Federation
-from fedclade.fleet.protocol import Reply, Sketching
-from fedclade.fleet.simulated import SimulatedFleet
+from fedclade.fleet import Sketching
+from fedclade.fleet.simulated import simulated_fleet
 from fedclade.nets import net_for
 from fedclade.nouns import Assignment, Round
-from fedclade.runs.ledger import Counted, Ledger
+from fedclade.testing import drop_replies
+from fedclade.wire import Reply
 
 NOW = Round(number=1, seed=0)
 MODEL = 650 * 4  # logistic regression of 64 inputs and 10 classes, float32
@@ -19,25 +19,24 @@ MODEL = 650 * 4  # logistic regression of 64 inputs and 10 classes, float32
 
 def test_every_verb_by_hand(alike: Federation) -> None:
     net = net_for("logistic", alike.shape, alike.classes)
-    ledger = Ledger()
     first = net.first(0)
     some = alike.clients[:3]
-    with SimulatedFleet(alike, net, workers=0, wire=losing("client-01")) as fleet:
-        counted = Counted(fleet, ledger)
-        counted.train(Assignment.of_one(first, some), NOW)
-        counted.train_mean(Assignment.of_one(first, some), NOW)
-        counted.losses(some, np.stack([first] * 5), NOW)
-        counted.sketch(some, Sketching("pixels", 4), NOW)
-        whole = counted.weights("fashion-mnist")
-        counted.sketch(some, Sketching("fashion-mnist", 2), NOW)
-        counted.sketch(some, Sketching("fashion-mnist", 2, whole, 1), NOW)
-        counted.train_mean(Assignment.of_one(whole, some), NOW, "fashion-mnist")
-        counted.sketch(some, Sketching("pixels", 4, basis=np.eye(3, 64, dtype=np.float32)), NOW)
-        counted.scatter(some, "pixels", NOW)
-        counted.train(Assignment.of_one(first, some), NOW, towards=first)
-        counted.moments(some, "public", 1, 0.0, NOW)
-        counted.changed(dict.fromkeys(some, 7), NOW)
-        counted.evaluate(Assignment.of_one(first, some), NOW)
+    with simulated_fleet(alike, net, workers=0, wire=drop_replies("client-01")) as fleet:
+        fleet.train(Assignment.of_one(first, some), NOW)
+        fleet.train_mean(Assignment.of_one(first, some), NOW)
+        fleet.losses(some, np.stack([first] * 5), NOW)
+        fleet.sketch(some, Sketching("pixels", 4), NOW)
+        whole = fleet.weights("fashion-mnist")
+        fleet.sketch(some, Sketching("fashion-mnist", 2), NOW)
+        fleet.sketch(some, Sketching("fashion-mnist", 2, whole, 1), NOW)
+        fleet.train_mean(Assignment.of_one(whole, some), NOW, "fashion-mnist")
+        fleet.sketch(some, Sketching("pixels", 4, basis=np.eye(3, 64, dtype=np.float32)), NOW)
+        fleet.scatter(some, "pixels", NOW)
+        fleet.train(Assignment.of_one(first, some), NOW, towards=first)
+        fleet.moments(some, "public", 1, 0.0, NOW)
+        fleet.changed(dict.fromkeys(some, 7), NOW)
+        fleet.evaluate(Assignment.of_one(first, some), NOW)
+    ledger = fleet.ledger
     # Down: to each of three clients. Up: from the two that were heard; a count and a loss beside each model.
     assert ledger.down == {
         "train": (3 + 6) * MODEL,  # once with a second model to be pulled to
@@ -74,20 +73,19 @@ def test_a_refused_reply_is_recorded_once(alike: Federation) -> None:
             yield reply if reply.client != "client-01" else Reply("train", "client-01", 1, 0, reply.arrays)
 
     net = net_for("logistic", alike.shape, alike.classes)
-    ledger = Ledger()
-    with SimulatedFleet(alike, net, workers=0, wire=broken) as fleet:
-        Counted(fleet, ledger).train_mean(Assignment.of_one(net.first(0), alike.clients[:2]), NOW)
-    (refusal,) = ledger.refused
+    with simulated_fleet(alike, net, workers=0, wire=broken) as fleet:
+        fleet.train_mean(Assignment.of_one(net.first(0), alike.clients[:2]), NOW)
+    (refusal,) = fleet.ledger.refused
     assert refusal.client == "client-01"
     assert refusal.reason.startswith("examples: got 0")
-    assert ledger.silent == []
+    assert fleet.ledger.silent == []
 
 
 @pytest.mark.parametrize("clients", [2, 5])
 def test_a_mean_costs_the_server_one_row(alike: Federation, clients: int) -> None:
     """Whatever the number of clients, `train_mean` gives back one row for each model sent."""
     net = net_for("logistic", alike.shape, alike.classes)
-    with SimulatedFleet(alike, net, workers=0) as fleet:
+    with simulated_fleet(alike, net, workers=0) as fleet:
         means = fleet.train_mean(Assignment.of_one(net.first(0), alike.clients[:clients]), NOW)
     assert means.rows.shape == (1, 650)
     assert len(means.heard) == clients

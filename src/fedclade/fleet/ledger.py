@@ -1,0 +1,66 @@
+"""The ledger: bytes, replies and refusals, counted where they cross the seam, whatever the transport.
+
+A number costs what it costs in memory: 4 bytes a parameter, 8 for a count or a loss. Names, headers and encryption are
+the transport's own and not counted. Bytes down are those sent out, answered or not; bytes up are those of replies.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from fedclade.nouns import ClientId
+from fedclade.wire.message import AnyRequest, Refusal, Reply
+from fedclade.wire.verb import AnyVerb
+from fedclade.wire.verbs import EVALUATE, TRAIN, TRAIN_MEAN
+
+PARAMETER = 4  # bytes
+EXAMPLES = 8  # bytes: every reply says how many examples it is about
+TRAINING = (TRAIN.ledger_label, TRAIN_MEAN.ledger_label)
+
+
+@dataclass
+class Ledger:
+    """What crossed the seam since the ledger was opened."""
+
+    down: dict[str, int] = field(default_factory=dict)
+    """Bytes to clients, by the label of the verb."""
+    up: dict[str, int] = field(default_factory=dict)
+    by_client: dict[ClientId, int] = field(default_factory=dict)
+    """Bytes up and down of each client that was asked, evaluation left out."""
+    trained: set[ClientId] = field(default_factory=set)
+    refused: list[Refusal] = field(default_factory=list)
+    silent: list[tuple[str, ClientId]] = field(default_factory=list)
+    seconds: float = 0.0
+    """How long clients were waited for."""
+
+    def book_requests(self, verb: AnyVerb, requests: Mapping[ClientId, AnyRequest]) -> None:
+        """These requests go out."""
+        label = verb.ledger_label
+        total = 0
+        for client, request in requests.items():
+            size = request.rows.size * PARAMETER + verb.field_bytes
+            total += size
+            self._book_client(verb, client, size)
+        self.down[label] = self.down.get(label, 0) + total
+        self.up.setdefault(label, 0)
+
+    def book_reply(self, verb: AnyVerb, reply: Reply) -> None:
+        """This reply has been let in."""
+        label = verb.ledger_label
+        size = EXAMPLES + sum(array.nbytes for array in reply.arrays.values())
+        self.up[label] += size
+        self._book_client(verb, reply.client, size)
+        if label in TRAINING:
+            self.trained.add(reply.client)
+
+    def book_missing(
+        self, verb: AnyVerb, asked: Iterable[ClientId], heard: Collection[ClientId], refused: Iterable[Refusal]
+    ) -> None:
+        """A call is over: what was refused, and who of those that were asked said nothing at all."""
+        refused = tuple(refused)
+        self.refused.extend(refused)
+        accounted = {*heard, *(refusal.client for refusal in refused)}
+        self.silent.extend((verb.ledger_label, client) for client in asked if client not in accounted)
+
+    def _book_client(self, verb: AnyVerb, client: ClientId, size: int) -> None:
+        if verb.name != EVALUATE.name:
+            self.by_client[client] = self.by_client.get(client, 0) + size

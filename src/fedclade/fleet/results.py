@@ -1,0 +1,116 @@
+"""What the verbs of a fleet give back.
+
+Results stand in the order of the request, whoever answered first. A client that did not answer, or answered with
+something that the gate refused, is not among them: a method goes on with those who are left.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedclade.nouns import ClientId, Moments, Rows
+
+
+@dataclass(frozen=True, eq=False)
+class Updates:
+    """`train`: the model of every client that answered."""
+
+    clients: tuple[ClientId, ...]
+    rows: Rows
+    """(clients, parameters)"""
+    examples: NDArray[np.int64]
+    """How many examples each one trained on."""
+    losses: NDArray[np.float64]
+    """Mean training loss of its last epoch."""
+
+    @property
+    def loss(self) -> float:
+        """Mean training loss over all examples heard of; NaN if nobody answered."""
+        return float(np.average(self.losses, weights=self.examples)) if self.clients else float("nan")
+
+
+@dataclass(frozen=True, eq=False)
+class Means:
+    """`train_mean`: for every model sent out, the mean of what came back, weighted by examples."""
+
+    rows: Rows
+    """(models, parameters); a model that nobody answered for is as it was sent."""
+    examples: NDArray[np.int64]
+    """How many examples stand behind each row; 0: nobody answered."""
+    heard: tuple[ClientId, ...]
+    loss: float
+    """Mean training loss over all examples heard of; NaN if nobody answered."""
+
+
+@dataclass(frozen=True, eq=False)
+class Losses:
+    """`losses`: the mean training loss of every model on every client's data."""
+
+    clients: tuple[ClientId, ...]
+    table: NDArray[np.float64]
+    """(clients, models)"""
+    examples: NDArray[np.int64]
+
+    def best_row(self) -> dict[ClientId, int]:
+        """The model with the lowest loss for each client; the first of equals."""
+        return {client: int(row) for client, row in zip(self.clients, self.table.argmin(axis=1), strict=True)}
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """`evaluate`: how every client's model does on its own test part."""
+
+    clients: tuple[ClientId, ...]
+    correct: NDArray[np.int64]
+    examples: NDArray[np.int64]
+    losses: NDArray[np.float64]
+    """Mean test loss."""
+
+    @property
+    def accuracy(self) -> NDArray[np.float64]:
+        """(clients,) from 0 to 1."""
+        share: NDArray[np.float64] = self.correct / self.examples
+        return share
+
+
+@dataclass(frozen=True, eq=False)
+class Sketches:
+    """`sketch`: a few points that stand for each client's data."""
+
+    points: Mapping[ClientId, NDArray[np.float32]]
+    """(points, features) of each client."""
+    counts: Mapping[ClientId, NDArray[np.int64]]
+    """How many examples each point stands for."""
+    tokens: Mapping[ClientId, int]
+    """As in Described."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scatter:
+    """`scatter`: sums over all examples of all clients that answered, nothing of one client."""
+
+    examples: int
+    total: NDArray[np.float64]
+    """(features,): the sum of the encoded examples."""
+    products: NDArray[np.float64]
+    """(features, features): the sum of their outer products."""
+    heard: tuple[ClientId, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Described:
+    """`moments`: the class moments of each client's data."""
+
+    moments: Moments
+    """Of the clients that answered and told of a label."""
+    tokens: Mapping[ClientId, int]
+    """By which each client knows these data again; it says nothing about them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Flags:
+    """`changed`: whether each client says that its data are others than those of its token."""
+
+    raised: Mapping[ClientId, bool]

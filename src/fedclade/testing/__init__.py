@@ -1,0 +1,15 @@
+"""The conformance suite: what every method must do, for anybody's method.
+
+from fedclade.testing import check_method
+
+def test_my_method():
+    check_method(MyMethod())
+
+It takes some seconds, needs no data and no network, and says all that is wrong at once.
+"""
+
+from fedclade.testing.checks import CHECKS, check_method
+from fedclade.testing.play import Interrupted, play_run
+from fedclade.testing.wires import LIES, drop_replies, lie, reverse_replies
+
+__all__ = ["CHECKS", "LIES", "Interrupted", "check_method", "drop_replies", "lie", "play_run", "reverse_replies"]

@@ -1,0 +1,218 @@
+"""What every method must do, whatever it is, as one function for each claim."""
+
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fedclade.data import Federation, build
+from fedclade.methods import AnyMethod
+from fedclade.nouns import Groups
+from fedclade.runs.codec import pack, unpack
+from fedclade.runs.loop import state_class
+from fedclade.testing.play import Interrupted, play_run
+from fedclade.testing.wires import LIES, drop_replies, drop_round, lie, reverse_replies
+
+Check = Callable[[AnyMethod, Path], None]
+"""Raises AssertionError unless the method does what its name says; runs are written below the folder."""
+LEARNED = 0.8  # accuracy on ten digits; chance is 0.1
+
+
+def check_method(method: AnyMethod, *, finds_groups: bool = False) -> None:
+    """AssertionError with everything that the method does not do and should, or nothing.
+
+    `finds_groups`: it claims to find groups of clients whose labels contradict, given six clients and six rounds.
+    """
+    wrong: list[str] = []
+    wanted = {**CHECKS, **({"finds planted groups": finds_planted_groups} if finds_groups else {})}
+    with tempfile.TemporaryDirectory(prefix="fedclade-") as folder:
+        for number, (name, check) in enumerate(wanted.items()):
+            try:
+                check(method, Path(folder, str(number)))
+            except Exception as error:  # whatever it is, it is what the method did
+                wrong.append(f"{name}: {str(error) or type(error).__name__}")
+    if wrong:
+        raise AssertionError(
+            f"{type(method).__name__} fails {len(wrong)} of {len(wanted)} checks:\n  " + "\n  ".join(wrong)
+        )
+
+
+@lru_cache(maxsize=1)
+def alike() -> Federation:
+    """Six clients that draw from the same digits."""
+    return build(source="digits", world="iid", clients=6)
+
+
+@lru_cache(maxsize=1)
+def two_groups() -> Federation:
+    """Six clients in two groups with other names for the classes."""
+    return build(source="digits", world="label-permutation", clients=6, groups=2)
+
+
+def require(claim: bool, message: str) -> None:
+    """AssertionError unless it holds, with -O too."""
+    if not claim:
+        raise AssertionError(message)
+
+
+def says_what_it_is(method: AnyMethod, _: Path) -> None:
+    first = (type(method).__doc__ or "").strip().partition("\n")[0]
+    require(first.endswith("."), f"the first line of its docstring is no sentence: {first!r}")
+
+
+def learns_the_toy(method: AnyMethod, folder: Path) -> None:
+    verdict, _ = play_run(method, alike(), folder, rounds=6, participation=1.0)
+    require(number(verdict, "accuracy") > LEARNED, f"accuracy {number(verdict, 'accuracy'):.2f} after six rounds")
+
+
+def finds_planted_groups(method: AnyMethod, folder: Path) -> None:
+    _, models = play_run(method, two_groups(), folder, rounds=6, participation=1.0)
+    require(models.groups() == two_groups().truth, f"found {models.groups().members}")
+
+
+def resumes_byte_for_byte(method: AnyMethod, folder: Path) -> None:
+    whole, _ = play_run(method, two_groups(), folder / "whole")
+    for after in (1, 2, 3, 4):  # 4: all rounds are played, and the verdict is not yet there
+        try:
+            play_run(method, two_groups(), folder / f"cut-{after}", stop_after=after)
+        except Interrupted:
+            resumed, _ = play_run(method, two_groups(), folder / f"cut-{after}")
+            require(without_time(resumed) == without_time(whole), f"another run when stopped after round {after}")
+        else:
+            raise AssertionError(f"the run was not stopped after round {after}")
+
+
+def agrees_across_workers(method: AnyMethod, folder: Path) -> None:
+    runs = [
+        play_run(method, two_groups(), folder / str(workers), net="mlp", workers=workers, rounds=2)[0]
+        for workers in (0, 1, 2)
+    ]
+    require(all(without_time(run) == without_time(runs[0]) for run in runs), "another run with other workers")
+
+
+def ignores_the_order_of_replies(method: AnyMethod, folder: Path) -> None:
+    plain, _ = play_run(method, two_groups(), folder / "plain")
+    turned, _ = play_run(method, two_groups(), folder / "turned", wire=reverse_replies)
+    require(without_time(turned) == without_time(plain), "another run when the last reply comes first")
+
+
+def survives_silence(method: AnyMethod, folder: Path) -> None:
+    wire = drop_replies("client-00", "client-03")
+    verdict, models = play_run(method, alike(), folder, rounds=6, participation=1.0, wire=wire)
+    require(bool(np.isfinite(models.rows).all()), "models are not finite")
+    require(set(models.clients) == set(alike().clients), "silent clients have no model")
+    require(number(verdict, "accuracy") > LEARNED, f"accuracy {number(verdict, 'accuracy'):.2f} without two of six")
+
+
+def takes_a_liar_for_silent(method: AnyMethod, folder: Path) -> None:
+    """A reply that the gate refuses changes no bit against the run in which that client said nothing."""
+    silent, _ = play_run(method, two_groups(), folder / "silent", wire=drop_replies("client-02"))
+    for name, how in LIES.items():
+        lied, _ = play_run(method, two_groups(), folder / name, wire=lie("client-02", how))
+        require(lied["model_hash"] == silent["model_hash"], f"other models when a client sends {name}")
+
+
+def goes_on_when_a_round_is_lost(method: AnyMethod, folder: Path) -> None:
+    """Nobody answers the questions of the first round: the models stay, and the next round goes on from them."""
+    verdict, models = play_run(method, two_groups(), folder, wire=drop_round(1))
+    require(bool(np.isfinite(models.rows).all()), "models are not finite")
+    require(verdict["rounds"] == 4, "the run ended early")
+
+
+def never_sees_the_truth(method: AnyMethod, folder: Path) -> None:
+    honest, _ = play_run(method, two_groups(), folder / "honest")
+    turned = Groups.from_labels({client: number % 3 for number, client in enumerate(two_groups().clients)})
+    misled, _ = play_run(method, replace(two_groups(), truth=turned), folder / "misled")
+    blind, _ = play_run(method, replace(two_groups(), truth=None), folder / "blind")
+    same = misled["model_hash"] == blind["model_hash"] == honest["model_hash"]
+    require(same, "other models when the planted groups are others")
+
+
+def never_uses_test_data(method: AnyMethod, folder: Path) -> None:
+    honest, _ = play_run(method, two_groups(), folder / "honest")
+    fewer = {
+        client: replace(held, test=replace(held.test, index=held.test.index[:5]))
+        for client, held in two_groups().data.items()
+    }
+    other, _ = play_run(method, replace(two_groups(), data=fewer), folder / "other")
+    require(other["model_hash"] == honest["model_hash"], "other models when test examples are others")
+    require(other["loss"] != honest["loss"], "the same loss on other test examples")
+
+
+def places_newcomers(method: AnyMethod, folder: Path) -> None:
+    _, models = play_run(method, two_groups(), folder, late=("client-04",))
+    require(set(models.clients) == set(two_groups().clients), "a client that came late has no model")
+    require(bool(np.isfinite(models.row_of("client-04")).all()), "the model of a client that came late is not finite")
+
+
+def leaves_its_state_alone(method: AnyMethod, folder: Path) -> None:
+    """A round returns a new state; the one it was given has the same bytes as before, and comes back from packing."""
+    packing = Packing(method)
+    play_run(packing, two_groups(), folder, rounds=2)
+    require(packing.rounds == 2, "not every round was played")
+
+
+def draws_by_the_seed(method: AnyMethod, folder: Path) -> None:
+    one, _ = play_run(method, two_groups(), folder / "one", seed=1, rounds=2)
+    two, _ = play_run(method, two_groups(), folder / "two", seed=2, rounds=2)
+    require(one["model_hash"] != two["model_hash"], "the same models with another seed")
+
+
+CHECKS: dict[str, Check] = {
+    check.__name__.replace("_", " "): check
+    for check in (
+        says_what_it_is,
+        learns_the_toy,
+        resumes_byte_for_byte,
+        agrees_across_workers,
+        ignores_the_order_of_replies,
+        survives_silence,
+        takes_a_liar_for_silent,
+        goes_on_when_a_round_is_lost,
+        never_sees_the_truth,
+        never_uses_test_data,
+        places_newcomers,
+        leaves_its_state_alone,
+        draws_by_the_seed,
+    )
+}
+"""What holds for every method, by name."""
+
+
+class Packing:
+    """A method whose state is packed before and after each round, and must come back from its packing."""
+
+    def __init__(self, method: AnyMethod) -> None:
+        self._method, self.rounds = method, 0
+        self.needs, self.start, self.assignment = method.needs, method.start, method.assignment
+        self.place = method.place
+
+    def round(self, state: Any, fleet: Any, now: Any) -> Any:
+        tree, arrays = pack(state)
+        copies = {name: array.copy() for name, array in arrays.items()}
+        after = self._method.round(state, fleet, now)
+        again, same = pack(unpack(state_class(self._method), tree, copies))
+        require(again == pack(state)[0] == tree, "a round changed the state that it was given")
+        for name, array in pack(state)[1].items():
+            require(np.array_equal(copies[name], array), f"a round changed {name} of the state that it was given")
+            require(
+                np.array_equal(copies[name], same[name]), f"{name} of the state does not come back from its packing"
+            )
+        self.rounds += 1
+        return after
+
+
+def number(verdict: Mapping[str, object], name: str) -> float:
+    """A figure of a verdict."""
+    value = verdict[name]
+    require(isinstance(value, int | float), f"{name} is not known: {value}")
+    return float(str(value))
+
+
+def without_time(verdict: Mapping[str, object]) -> dict[str, object]:
+    """A verdict without how long it took."""
+    return {name: value for name, value in verdict.items() if "seconds" not in name}
