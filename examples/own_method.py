@@ -32,7 +32,7 @@ class Kindred:
     def needs(self) -> Needs:
         return Needs()
 
-    def start(self, fleet: Fleet, first: First, now: Round) -> tuple[Models, Facts]:  # noqa: ARG002
+    def start(self, fleet: Fleet, first: First, now: Round) -> tuple[Models, Facts]:
         return Models(Assignment.of_one(first(0), fleet.clients()), first(0)), {}
 
     def round(self, state: Models, fleet: Fleet, now: Round) -> tuple[Models, Facts]:
@@ -47,13 +47,7 @@ class Kindred:
     def assignment(self, state: Models) -> Assignment:
         return state.current
 
-    def place(
-        self,
-        state: Models,
-        newcomers: tuple[ClientId, ...],
-        fleet: Fleet,
-        now: Round,  # noqa: ARG002
-    ) -> tuple[Models, Facts]:
+    def place(self, state: Models, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> tuple[Models, Facts]:
         rows = np.repeat(state.first[None, :], len(newcomers), axis=0)
         return replace(state, current=state.current.replaced(newcomers, rows)), {}
 

@@ -16,7 +16,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "__main__": {"cli"},
     "cli": {
         *("", "api", "bench", "dashboard", "deploy", "export", "papers", "report", "runs"),
-        *("methods", "data", "nets", "nouns"),
+        *("methods", "data", "nets", "nouns", "plugins"),
     },
     "dashboard": {"report", "runs", "nouns", ""},
     "export": {"runs", "nouns", ""},
@@ -27,7 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "report": {"runs", "nouns", ""},
     "runs": {
         *("methods", "relate", "fleet.protocol", "fleet.simulated", "fleet.flower", "fleet.site"),
-        *("data", "nets", "nouns"),
+        *("data", "nets", "nouns", "plugins"),
     },
     "methods": {"fleet.protocol", "relate", "nouns"},
     "fleet.simulated": {"fleet.server", "fleet.workers", "fleet.gate", "fleet.protocol", "local", *BELOW},
@@ -43,7 +43,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "fleet.gate": {"fleet.protocol", "nouns"},
     "fleet.protocol": {"nouns"},
     "fleet": set(),
-    "nouns": set(),
+    "nouns": {"plugins"},
+    "plugins": set(),
     "": {"api", "data", "methods", "nouns", "runs"},  # the package itself: names for others, loaded when asked for
 }
 ONLY_HERE = {

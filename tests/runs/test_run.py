@@ -126,8 +126,8 @@ class Forgetful:
     def place(
         self,
         state: Unsaveable,
-        newcomers: tuple[str, ...],
-        fleet: Fleet,
+        newcomers: tuple[str, ...],  # noqa: ARG002
+        fleet: Fleet,  # noqa: ARG002
         now: Round,  # noqa: ARG002
     ) -> tuple[Unsaveable, Facts]:
         return state, {}

@@ -24,6 +24,8 @@ from fedclade.cli import (
     run,
     runs,
 )
+from fedclade.cli.plugins import names, with_plugins
+from fedclade.plugins import culprit
 
 INTERRUPTED = 130  # an exit code
 
@@ -93,7 +95,7 @@ def interrupt(*_: object) -> None:
 def code_of(arguments: list[str], debug: bool) -> int:
     """The exit code of a command: 0 good, 1 our bug, 2 wrong input, 3 stopped and resumable, 4 damaged."""
     try:
-        code = app(arguments, prog_name="fedclade", standalone_mode=False)
+        code = with_plugins(app, arguments)(arguments, prog_name="fedclade", standalone_mode=False)
         if code == INTERRUPTED:  # typer's word for it
             raise KeyboardInterrupt
         return code if isinstance(code, int) else 0
@@ -115,7 +117,8 @@ def code_of(arguments: list[str], debug: bool) -> int:
         if isinstance(wrong, OSError) and wrong.errno == errno.ENOSPC:
             return failed("the disk is full; what was on it is safe; do: make room, then the same command again", 3)
         return failed(
-            f"a bug in fedclade, {type(wrong).__name__}: {wrong}; do: run again with --debug and report what it prints",
+            f"a bug in {culprit(wrong)}, {type(wrong).__name__}: {wrong}; "
+            "do: run again with --debug and report what it prints",
             1,
         )
 
@@ -125,8 +128,7 @@ def usage(message: str, kind: str, arguments: list[str]) -> int:
     if kind == "NoArgsIsHelpError":
         print(message)
         return 0
-    known = [command.name for command in app.registered_commands] + [group.name for group in app.registered_groups]
-    command = arguments[0] + " " if arguments[0] in known else ""
+    command = arguments[0] + " " if arguments[0] in names(with_plugins(app, arguments)) else ""
     return failed(f"{message.rstrip('.')}; do: fedclade {command}--help", 2)
 
 

@@ -17,15 +17,22 @@ Picture = Annotated[Path | None, typer.Option(help="The picture to write: .png, 
 @app.command("list")
 def list_sources(as_json: Json = False, quiet: Quiet = False) -> None:
     """List the sources, and whether their files are here."""
+    from fedclade.cli.info import origin, package
     from fedclade.data import SOURCES
 
-    found = {name: {"summary": source.summary, "here": source.here()} for name, source in SOURCES.items()}
+    found = {
+        name: {"summary": source.summary, "here": source.here(), **package(SOURCES.plugin(name))}
+        for name, source in SOURCES.items()
+    }
     if as_json:
         emit(found)
     elif quiet:
         print("\n".join(found))
     else:
-        rows = [(name, "yes" if one["here"] else "no", str(one["summary"])) for name, one in found.items()]
+        rows = [
+            (name, "yes" if one["here"] else "no", str(one["summary"]) + origin(SOURCES.plugin(name)))
+            for name, one in found.items()
+        ]
         table(("name", "here", "what it is"), rows, left=3)
 
 
@@ -86,7 +93,7 @@ def worlds(context: typer.Context, as_json: Json = False, quiet: Quiet = False) 
         from fedclade.cli.info import listing
         from fedclade.data import WORLDS
 
-        listing(WORLDS, as_json, quiet)
+        listing(WORLDS, WORLDS.plugin, as_json, quiet)
 
 
 @worlds_app.command("show")

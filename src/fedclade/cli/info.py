@@ -1,42 +1,58 @@
 """Commands that tell what there is: methods, models, doctor."""
 
-from collections.abc import Mapping
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from fedclade.cli.screen import Json, Quiet, emit, table
 
-Made = TypeVar("Made")
+if TYPE_CHECKING:
+    from fedclade.plugins import Plugin
 
 
 def methods(as_json: Json = False, quiet: Quiet = False) -> None:
     """List the methods with their settings."""
     from fedclade.methods import METHODS
 
-    listing({name: known.made for name, known in METHODS.items()}, as_json, quiet)
+    listing({name: known.made for name, known in METHODS.items()}, METHODS.plugin, as_json, quiet)
 
 
 def models(as_json: Json = False, quiet: Quiet = False) -> None:
     """List the nets that clients can train."""
     from fedclade.nets import NETS
 
-    listing(NETS, as_json, quiet)
+    listing(NETS, NETS.plugin, as_json, quiet)
 
 
-def listing(known: Mapping[str, type[Made]], as_json: bool, quiet: bool) -> None:
-    """Names, what each one is, and its settings with their defaults."""
+def listing(known: Mapping[str, type], plugin: "Callable[[str], Plugin | None]", as_json: bool, quiet: bool) -> None:
+    """Names, what each one is, its settings with their defaults, and the package of a plug-in."""
     from fedclade.nouns.settings import plain
 
     found = {name: ((made.__doc__ or "").strip().partition("\n")[0], plain(made())) for name, made in known.items()}
     if as_json:
-        emit({name: {"summary": summary, "settings": settings} for name, (summary, settings) in found.items()})
+        emit(
+            {
+                name: {"summary": summary, "settings": settings, **package(plugin(name))}
+                for name, (summary, settings) in found.items()
+            }
+        )
     elif quiet:
         print("\n".join(found))
     else:
         rows = [
-            (name, summary, ", ".join(f"{key} = {value}" for key, value in settings.items()))
+            (name, summary + origin(plugin(name)), ", ".join(f"{key} = {value}" for key, value in settings.items()))
             for name, (summary, settings) in found.items()
         ]
         table(("name", "what it is", "settings and defaults"), rows, left=3)
+
+
+def package(plugin: "Plugin | None") -> dict[str, str]:
+    """The package of a plug-in as keys of JSON; none for what is fedclade's own."""
+    return {"package": plugin.package, "version": plugin.version} if plugin else {}
+
+
+def origin(plugin: "Plugin | None") -> str:
+    """The package of a plug-in, behind what a table says of it."""
+    return f" ({plugin.owner})" if plugin else ""
 
 
 def doctor(as_json: Json = False, quiet: Quiet = False) -> None:
@@ -46,25 +62,35 @@ def doctor(as_json: Json = False, quiet: Quiet = False) -> None:
     import shutil
     from pathlib import Path
 
-    from fedclade.data import SOURCES
+    from fedclade.cli.app import app
+    from fedclade.cli.plugins import command_states
+    from fedclade.data import SOURCES, WORLDS
+    from fedclade.methods import METHODS
+    from fedclade.nets import NETS
     from fedclade.runs.environment import EXTRAS, environment, installed
     from fedclade.runs.venue import paths_here
 
     machine = environment()
     folder = os.environ.get("FEDCLADE_DATA", "")
     broken = bool(folder) and not Path(folder).is_dir()
+    registries = (METHODS, NETS, SOURCES, WORLDS)
+    plugins = [*(state for registry in registries for state in registry.states()), *command_states(app)]
     checks = {
         "workers can be forked": "fork" in multiprocessing.get_all_start_methods(),
         "2 GB free here": shutil.disk_usage(".").free > 2e9,
         "FEDCLADE_DATA is a folder, or unset": not broken,
+        "plug-ins can be used": all(state == "usable" for _, state in plugins),
     }
     extras = {extra: installed(package) for extra, package in EXTRAS.items()}
-    here = [name for name, source in SOURCES.items() if not broken and source.here()]
+    here = [name for name, source in SOURCES.usable().items() if not broken and source.here()]
     kernel, state, paths = paths_here()
     found = {
         **{name: machine[name] for name in ("python", "packages", "platform", "cores", "memory_bytes")},
         "extras": extras,
         "sources": here,
+        "plugins": [
+            {"kind": plugin.kind, "name": plugin.name, **package(plugin), "state": state} for plugin, state in plugins
+        ],
         "engine": {"name": "simulated", "kernel": kernel, "paths": paths, "threads_per_worker": 1},
         "checks": checks,
     }
@@ -81,6 +107,7 @@ def doctor(as_json: Json = False, quiet: Quiet = False) -> None:
             *((str(name), str(version)) for name, version in packages.items()),
             *((f"extra {name}", version or "not installed") for name, version in extras.items()),
             ("sources here", ", ".join(here) or "none"),
+            *((f"plug-in {plugin.kind} {plugin.name}", f"{state}, {plugin.owner}") for plugin, state in plugins),
             ("cores", str(found["cores"])),
             ("memory", f"{memory / 1e9:.1f} GB"),
             ("engine", "simulated, one thread per worker"),

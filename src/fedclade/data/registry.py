@@ -1,10 +1,11 @@
 """The sources and worlds that fedclade knows, by name."""
 
+import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, cast
 
 from fedclade.data.examples import Source
 from fedclade.data.federation import Federation
@@ -35,7 +36,7 @@ from fedclade.data.worlds.rotation import Rotation
 from fedclade.data.worlds.structured import Structured
 from fedclade.data.worlds.topics import Topics
 from fedclade.data.worlds.writers import Writers
-from fedclade.nouns.settings import unknown
+from fedclade.nouns.registry import Registry, check_class
 
 KEPT: ContextVar[dict[Callable[[], Source], Source] | None] = ContextVar("kept", default=None)
 MOST_KEPT = 2  # sources; one of them has 200 megabytes
@@ -93,7 +94,23 @@ class KnownSource:
             files.fetched()
 
 
-SOURCES: dict[str, KnownSource] = {
+def accept_source(found: object) -> KnownSource:
+    """The source of a plug-in: as it is, or of a function that reads it."""
+    if isinstance(found, KnownSource):
+        return found
+    if isinstance(found, type) or not callable(found):
+        raise TypeError(f"{getattr(found, '__name__', type(found).__name__)} is not a function")
+    inspect.signature(found).bind()  # an error if it needs arguments
+    return KnownSource((found.__doc__ or "").strip().partition("\n")[0].removesuffix("."), found)
+
+
+def accept_world(found: object) -> type[World]:
+    """The world of a plug-in."""
+    check_class(found, "spread")
+    return cast("type[World]", found)
+
+
+OUR_SOURCES = {
     "digits": KnownSource("1,797 hand-written digits, 8 x 8, 10 classes (scikit-learn; nothing is fetched)", digits),
     "mnist": KnownSource("70,000 hand-written digits, 28 x 28, 10 classes", mnist.mnist, (mnist.FILES,)),
     "fashion-mnist": KnownSource(
@@ -125,7 +142,7 @@ SOURCES: dict[str, KnownSource] = {
     ),
 }
 
-WORLDS: dict[str, type[World]] = {
+OUR_WORLDS: dict[str, type[World]] = {
     "iid": IID,
     "classes": Classes,
     "overlap": Overlap,
@@ -141,16 +158,26 @@ WORLDS: dict[str, type[World]] = {
     "congruent": Congruent,
 }
 
+SOURCES: Registry[KnownSource] = Registry(
+    "source",
+    OUR_SOURCES,
+    accept=accept_source,
+    need="a function without arguments that returns a Source, or a KnownSource",
+    reserved=("own", "sites", "python"),  # files of the user, data at sites, a federation that was given in Python
+)
+WORLDS: Registry[type[World]] = Registry(
+    "world",
+    OUR_WORLDS,
+    accept=accept_world,
+    need="a class of @settings, all with defaults, with spread(source, seed)",
+)
+
 
 def source_named(name: str) -> KnownSource:
     """The source of this name."""
-    if name not in SOURCES:
-        raise unknown("the source", "data.source", name, SOURCES)
-    return SOURCES[name]
+    return SOURCES.find(name, "data.source")
 
 
 def world_named(name: str) -> type[World]:
     """The world of this name."""
-    if name not in WORLDS:
-        raise unknown("the world", "data.world", name, WORLDS)
-    return WORLDS[name]
+    return WORLDS.find(name, "data.world")

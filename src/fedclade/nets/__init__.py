@@ -3,6 +3,6 @@
 from torch.nn import Module
 
 from fedclade.nets.net import Net
-from fedclade.nets.registry import NETS, net_for
+from fedclade.nets.registry import NETS, net_for, net_of
 
-__all__ = ["NETS", "Module", "Net", "net_for"]
+__all__ = ["NETS", "Module", "Net", "net_for", "net_of"]

@@ -1,7 +1,7 @@
 """The nets that fedclade knows, by name."""
 
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import Protocol, cast
 
 from torch import nn
 
@@ -14,7 +14,8 @@ from fedclade.nets.lstm import LSTM
 from fedclade.nets.mlp import MLP
 from fedclade.nets.net import Net
 from fedclade.nouns import InputError
-from fedclade.nouns.settings import made_from, unknown
+from fedclade.nouns.registry import Registry, check_class
+from fedclade.nouns.settings import made_from
 
 
 class Architecture(Protocol):
@@ -23,22 +24,32 @@ class Architecture(Protocol):
     def build(self, inputs: tuple[int, ...], classes: int) -> nn.Module: ...
 
 
-NETS: dict[str, type[Architecture]] = {
-    "mlp": MLP,
-    "lenet": LeNet,
-    "logistic": Logistic,
-    "leaf_cnn": LeafCNN,
-    "cfl_cnn": CflCNN,
-    "abc_cnn": AbcCNN,
-    "lstm": LSTM,
-}
+def accept(found: object) -> type[Architecture]:
+    """The net of a plug-in."""
+    check_class(found, "build")
+    return cast("type[Architecture]", found)
+
+
+NETS: Registry[type[Architecture]] = Registry(
+    "net",
+    {
+        "mlp": MLP,
+        "lenet": LeNet,
+        "logistic": Logistic,
+        "leaf_cnn": LeafCNN,
+        "cfl_cnn": CflCNN,
+        "abc_cnn": AbcCNN,
+        "lstm": LSTM,
+    },
+    accept=accept,
+    need="a class of @settings, all with defaults, with build(inputs, classes)",
+    reserved=("python",),  # a net that was given in Python
+)
 
 
 def architecture_named(name: str) -> type[Architecture]:
     """The architecture of this name."""
-    if name not in NETS:
-        raise unknown("the net", "net.name", name, NETS)
-    return NETS[name]
+    return NETS.find(name, "net.name")
 
 
 def net_for(
@@ -57,5 +68,9 @@ def net_for(
                 need="a name with settings, or a function without arguments that returns a new torch.nn.Module",
             )
         return Net(getattr(net, "__name__", type(net).__name__), net)
-    architecture = made_from(architecture_named(net), settings or {}, where="net")
-    return Net(net, lambda: architecture.build(inputs, classes), own=False)
+    return net_of(net, made_from(architecture_named(net), settings or {}, where="net"), inputs, classes)
+
+
+def net_of(name: str, architecture: Architecture, inputs: tuple[int, ...], classes: int) -> Net:
+    """The net of an architecture with its settings."""
+    return Net(name, lambda: architecture.build(inputs, classes), own=False)

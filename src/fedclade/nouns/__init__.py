@@ -2,7 +2,7 @@
 
 from fedclade.nouns.assignment import Assignment, Row, Rows
 from fedclade.nouns.clients import ClientId, checked_ids
-from fedclade.nouns.errors import Damaged, FedcladeError, InputError, Stopped
+from fedclade.nouns.errors import Damaged, FedcladeError, InputError, NameTaken, Stopped
 from fedclade.nouns.groups import Groups
 from fedclade.nouns.moments import Moments
 from fedclade.nouns.points import Encoding, Points
@@ -19,6 +19,7 @@ __all__ = [
     "InputError",
     "LocalTraining",
     "Moments",
+    "NameTaken",
     "Points",
     "Round",
     "Row",

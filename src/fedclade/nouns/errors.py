@@ -30,6 +30,10 @@ class InputError(FedcladeError, ValueError):
     exit_code = 2
 
 
+class NameTaken(InputError):
+    """Two installed packages, or a package and fedclade, have plug-ins of one name: no experiment is at fault."""
+
+
 class Stopped(FedcladeError):
     """The run could not go on; what it had reached is on disk, and `fedclade resume` continues it."""
 

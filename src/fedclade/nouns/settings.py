@@ -11,10 +11,11 @@ import dataclasses
 import difflib
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
-from typing import TypeVar, cast, dataclass_transform
+from typing import TypeGuard, TypeVar, cast, dataclass_transform
 
 from pydantic import ConfigDict, Field, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
+from pydantic.dataclasses import is_pydantic_dataclass
 
 from fedclade.nouns.errors import InputError
 
@@ -44,6 +45,11 @@ def settings(cls: type[Made]) -> type[Made]:
 
     setattr(made, "__init__", checked)  # noqa: B010  # the one seam where pydantic's error becomes ours
     return made
+
+
+def is_settings(found: object) -> TypeGuard[type]:
+    """Whether this is a class of settings."""
+    return isinstance(found, type) and is_pydantic_dataclass(found)
 
 
 def unboxed(value: object) -> object:

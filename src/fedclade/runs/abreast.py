@@ -17,6 +17,7 @@ from multiprocessing.process import BaseProcess
 
 from fedclade.local import one_thread
 from fedclade.nouns import Damaged, FedcladeError, InputError, Stopped
+from fedclade.plugins import culprit
 from fedclade.runs.loop import Progress, Watch
 
 Work = Callable[[Watch], object]
@@ -103,7 +104,8 @@ def alone(work: Work, pipe: Connection, leash: int, held: int, not_mine: Sequenc
         tell({"error": ["Stopped", "interrupted", "", "", "", ""]})
     except Exception as wrong:
         full = isinstance(wrong, OSError) and wrong.errno == errno.ENOSPC
-        tell({"error": FULL if full else ["", f"a bug in fedclade, {type(wrong).__name__}: {wrong}", "", "", "", ""]})
+        bug = f"a bug in {culprit(wrong)}, {type(wrong).__name__}: {wrong}"
+        tell({"error": FULL if full else ["", bug, "", "", "", ""]})
     else:
         tell({"end": True})
 

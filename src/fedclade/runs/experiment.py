@@ -12,7 +12,7 @@ from pydantic import Field
 from fedclade.data import Federation
 from fedclade.data.recipe import SITES, read_recipe
 from fedclade.methods import METHODS, AnyMethod, Selection, method_named, name_of
-from fedclade.nouns import InputError, LocalTraining, settings
+from fedclade.nouns import InputError, LocalTraining, NameTaken, settings
 from fedclade.nouns.settings import made_from, names_of, plain, unknown
 
 Table = Mapping[str, object]
@@ -158,6 +158,8 @@ def read_experiment(path: Path, changes: Sequence[str] = (), seed: int | None = 
         lay_over(tables, f"run.seed={seed}")
     try:
         return experiment_from(tables, where=str(path))
+    except NameTaken:
+        raise
     except InputError as wrong:
         place = wrong.where if str(path) in wrong.where else f"{path}, {wrong.where}"
         raise InputError(wrong.what, where=place, got=wrong.got, need=wrong.need, do=wrong.do) from None

@@ -22,6 +22,7 @@ from fedclade.runs.environment import environment
 from fedclade.runs.experiment import PYTHON, Experiment, read_experiment, rest
 from fedclade.runs.folder import Checkpoint, RunFolder, new_name
 from fedclade.runs.loop import Judge, Progress, Watch, play, remembered, state_class
+from fedclade.runs.plugins import plugins_of, with_package
 from fedclade.runs.venue import Venue, venue_of
 
 OwnNet = Callable[[], Module]
@@ -125,6 +126,7 @@ def start(
         "tensors": [] if experiment.local.blind else [str(piece) for piece in net.pieces],
         "path": place.path(net),
         **({"network_sha256": network} if network else {}),
+        **({"plugins": used} if (used := plugins_of(experiment)) else {}),
     }
     with RunFolder.create(path, experiment.toml(), known) as folder:
         return played(experiment, place, net, folder, None, watch)
@@ -193,9 +195,7 @@ def again(path: Path) -> Experiment:
     except InputError as wrong:
         if "not TOML" in wrong.what:
             raise Damaged("experiment.toml is damaged", where=str(path), got=wrong.got, need="it as it was") from None
-        own = "a method of your own must be registered first: fedclade.register(name, Class)"
-        do = own if wrong.what == "the method is not known" else wrong.do
-        raise InputError(wrong.what, where=wrong.where, got=wrong.got, need=wrong.need, do=do) from None
+        raise with_package(wrong, path) from None
 
 
 def the_net(experiment: Experiment, place: Venue, own_net: OwnNet | None) -> Net:

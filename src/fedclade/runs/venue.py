@@ -13,7 +13,7 @@ from fedclade.fleet import Fleet
 from fedclade.fleet.simulated import simulated_fleet
 from fedclade.fleet.site import ModelSpec
 from fedclade.local import is_built, learned, path_for, state_of_kernel
-from fedclade.nets import NETS, Net, net_for
+from fedclade.nets import NETS, Net, net_for, net_of
 from fedclade.nets.blind import secret
 from fedclade.nouns import Groups, InputError, Round
 from fedclade.runs.experiment import PYTHON, EngineSettings, Experiment, FlowerSettings, rest
@@ -155,10 +155,9 @@ def shortest_batch(held: Federation, now: Round) -> int:
 def paths_here() -> tuple[bool, str, dict[str, str]]:
     """Whether the compiled kernel is here, what is to be said of it, and how each of our nets is trained here."""
     found: dict[str, str] = {}
-    for name in NETS:
+    for name, made in NETS.own.items():
         try:
-            net = net_for(name, (1, 28, 28), 10)
-            found[name] = path_for(net)
+            found[name] = path_for(net_of(name, made(), (1, 28, 28), 10))
         except InputError:  # reads words, not images
-            found[name] = path_for(net_for(name, (32,), 4))
+            found[name] = path_for(net_of(name, made(), (32,), 4))
     return is_built(), state_of_kernel(), found

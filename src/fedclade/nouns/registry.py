@@ -1,0 +1,123 @@
+"""Names, and what each one stands for: fedclade's own, those that a user adds, and plug-ins of installed packages.
+
+Plug-ins are imported when a registry is first read, never while fedclade itself is imported.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from typing import TypeVar
+
+from fedclade.nouns.errors import InputError, NameTaken
+from fedclade.nouns.settings import is_settings, unknown
+from fedclade.plugins import Clash, Plugin, clashes, group_of, plugins, states, usable
+
+Entry = TypeVar("Entry")
+
+
+def home_of(entry: object) -> str:
+    """The module that an entry was written in."""
+    return str(entry.__module__)
+
+
+class Registry(MutableMapping[str, Entry]):
+    """What can be asked for by name. To read it is an error while a name has two owners."""
+
+    def __init__(
+        self,
+        kind: str,
+        own: Mapping[str, Entry],
+        *,
+        accept: Callable[[object], Entry],
+        need: str,
+        reserved: tuple[str, ...] = (),
+        home: Callable[[Entry], str] = home_of,
+    ) -> None:
+        """`accept` makes an entry of a plug-in's object, or raises an error; `need` says in words what it accepts.
+
+        `reserved` are names that mean something else in an experiment.
+        """
+        self.kind, self.own = kind, dict(own)
+        self._accept, self._need, self._reserved, self._home = accept, need, reserved, home
+
+    def __getitem__(self, name: str) -> Entry:
+        return self._checked()[name]
+
+    def __setitem__(self, name: str, entry: Entry) -> None:
+        self.own[name] = entry
+
+    def __delitem__(self, name: str) -> None:
+        del self.own[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._checked())
+
+    def __len__(self) -> int:
+        return len(self._checked())
+
+    def find(self, name: str, where: str) -> Entry:
+        """The entry of this name; an error that says where it was asked for, and what is known, if there is none."""
+        known = self._checked()
+        if name not in known:
+            error = unknown(f"the {self.kind}", where, name, known)
+            do = error.do or "install the package that brings it, if it is a plug-in"
+            raise InputError(error.what, where=error.where, got=error.got, need=error.need, do=do)
+        return known[name]
+
+    def plugin(self, name: str) -> Plugin | None:
+        """The plug-in that brings this name; None: it is not a plug-in's."""
+        return next((each for each in plugins(self.kind) if each.name == name and self._made(each) is not None), None)
+
+    def usable(self) -> dict[str, Entry]:
+        """All that can be used, with the first owner of a name that has several. Never an error."""
+        found = dict(self.own)
+        for plugin in plugins(self.kind):
+            free = plugin.name not in found and plugin.name not in self._reserved
+            if free and (made := self._made(plugin)) is not None:
+                found[plugin.name] = made
+        return found
+
+    def clashes(self) -> dict[str, Clash]:
+        """The names that have several owners."""
+        owners = dict.fromkeys(self._reserved, "fedclade")
+        for name, entry in self.own.items():
+            module = self._home(entry).partition(".")[0]
+            owners[name] = "fedclade" if module == "fedclade" else f"module {module}, by fedclade.register"
+        for plugin in plugins(self.kind):
+            # A package may register in Python what it also declares.
+            if owners.get(plugin.name, "fedclade") != "fedclade" and self._made(plugin) == self.own[plugin.name]:
+                del owners[plugin.name]
+        return clashes(self.kind, owners)
+
+    def states(self) -> list[tuple[Plugin, str]]:
+        """Every plug-in of this kind, and whether it can be used."""
+        return states(self.kind, self.clashes(), self._made)
+
+    def _made(self, plugin: Plugin) -> Entry | None:
+        return usable(plugin, self._accept, self._need)
+
+    def _checked(self) -> dict[str, Entry]:
+        for clash in self.clashes().values():
+            raise taken_error(clash)
+        return self.usable()
+
+
+def taken_error(clash: Clash) -> NameTaken:
+    """The error for a name that several have."""
+    kind = clash.plugins[0].kind
+    owners = [*([clash.owner] if clash.owner else []), *(plugin.owner for plugin in clash.plugins)]
+    return NameTaken(
+        f"the name of a {kind} is taken",
+        where=group_of(kind),
+        got=f'"{clash.name}" of {" and of ".join(owners)}',
+        need="one owner",
+        do=" or ".join(f"pip uninstall {plugin.package}" for plugin in clash.plugins),
+    )
+
+
+def check_class(found: object, *functions: str) -> None:
+    """An error unless this is a class of settings that all have a default, with these functions."""
+    if not is_settings(found):
+        raise TypeError(f"{getattr(found, '__name__', type(found).__name__)} is not a class of @settings")
+    for name in functions:
+        if not callable(getattr(found, name, None)):
+            raise TypeError(f"{found.__name__} has no function {name}")
+    found()

@@ -1,0 +1,152 @@
+"""What other installed packages add to fedclade, by entry points: methods, nets, sources, worlds and commands.
+
+    [project.entry-points."fedclade.methods"]
+    my-method = "my_package.my_method:MyMethod"
+
+The command line reads this module before it knows what it is asked for, so nothing heavy is imported here.
+"""
+
+import re
+import sys
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from threading import RLock
+from traceback import walk_tb
+from typing import TypeVar, cast
+
+Made = TypeVar("Made")
+
+KINDS = ("method", "net", "source", "world", "command")
+USABLE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")  # it stands in TOML, in commands and in names of folders
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """One entry point of an installed package."""
+
+    kind: str
+    """One of `KINDS`; the group of the entry point is `fedclade.` with this word in the plural."""
+    name: str
+    value: str
+    """Where the object is: `package.module:Class`."""
+    package: str
+    """The distribution, as `pip install` names it."""
+    version: str
+
+    @property
+    def owner(self) -> str:
+        """The package and its version, for people."""
+        return f"package {self.package} {self.version}"
+
+    def load(self) -> object:
+        """Import the object that the entry point names."""
+        return EntryPoint(self.name, self.value, group_of(self.kind)).load()
+
+
+def group_of(kind: str) -> str:
+    """The group of entry points for one kind of plug-in."""
+    return f"fedclade.{kind}s"
+
+
+@cache
+def plugins(kind: str) -> tuple[Plugin, ...]:
+    """The plug-ins of a kind that are installed, by name; nothing of them is imported."""
+    try:
+        entries = entry_points(group=group_of(kind))
+    except Exception as error:  # one package with unreadable metadata must not stop all others
+        warn(
+            f"plug-ins cannot be read: got {summary_of(error)}, need readable metadata of every package; do: pip check"
+        )
+        return ()
+    found = []
+    for entry in entries:
+        package, version = (entry.dist.name, entry.dist.version) if entry.dist else (None, None)
+        plugin = Plugin(kind, entry.name, entry.value, package or "(unnamed)", version or "")
+        if USABLE_NAME.fullmatch(plugin.name):
+            found.append(plugin)
+        else:
+            warn_of(plugin, "this name", "letters, digits, and . _ - between them")
+    return tuple(sorted(found, key=lambda plugin: (plugin.name, plugin.package)))
+
+
+LOCK = RLock()
+LOADED: dict[Plugin, object] = {}  # what `accept` made of each plug-in; None: it cannot be used
+
+
+def usable(plugin: Plugin, accept: Callable[[object], Made], need: str) -> Made | None:
+    """What `accept` makes of the plug-in's object. None, and one warning in this process, if that fails.
+
+    `accept` raises an error for an object of the wrong kind; `need` is the right one, for the warning.
+    """
+    with LOCK:
+        if plugin not in LOADED:
+            LOADED[plugin] = None  # a module that looks itself up while it is imported finds nothing
+            try:
+                LOADED[plugin] = accept(plugin.load())
+            except (Exception, SystemExit) as error:  # whatever a stranger's module raises
+                warn_of(plugin, summary_of(error), f"{plugin.value}, {need}")
+        return cast("Made | None", LOADED[plugin])
+
+
+def summary_of(error: BaseException) -> str:
+    """An error in a few words."""
+    return f"{type(error).__name__}: {error}".rstrip(": ")
+
+
+def warn_of(plugin: Plugin, got: str, need: str) -> None:
+    """Tell that a plug-in is left out, and why."""
+    do = f"pip install --upgrade {plugin.package}, or pip uninstall {plugin.package}"
+    what = f'plug-in "{plugin.name}" of {plugin.owner} cannot be used'
+    warn(f"{what}: got {got}, need {need}; do: {do}")
+
+
+@cache
+def warn(message: str) -> None:
+    """One line of stderr; the same one only once in a process."""
+    line = "".join(letter if letter.isprintable() else "?" for letter in " ".join(message.split()))
+    print("warning: " + line, file=sys.stderr)
+
+
+@dataclass(frozen=True)
+class Clash:
+    """A name that several have."""
+
+    name: str
+    owner: str
+    """Who has it without being a plug-in; may be empty."""
+    plugins: tuple[Plugin, ...]
+
+
+def clashes(kind: str, owners: Mapping[str, str]) -> dict[str, Clash]:
+    """The names that several have: plug-ins, or a plug-in and one of these owners, who are none."""
+    named: dict[str, tuple[Plugin, ...]] = {}
+    for plugin in plugins(kind):
+        named[plugin.name] = (*named.get(plugin.name, ()), plugin)
+    return {
+        name: Clash(name, owners.get(name, ""), several)
+        for name, several in named.items()
+        if name in owners or len(several) > 1
+    }
+
+
+def states(
+    kind: str, taken_names: Collection[str], made: Callable[[Plugin], object | None]
+) -> list[tuple[Plugin, str]]:
+    """Every plug-in of a kind: `usable`, `broken` (nothing is made of it), or its name is `taken`."""
+    return [
+        (plugin, "taken" if plugin.name in taken_names else "broken" if made(plugin) is None else "usable")
+        for plugin in plugins(kind)
+    ]
+
+
+def culprit(error: BaseException) -> str:
+    """Whose code raised an error: fedclade's or that of a plug-in's package, by the innermost frame of one of them."""
+    homes = {re.split("[.:]", plugin.value)[0]: plugin.package for kind in KINDS for plugin in plugins(kind)}
+    found = "fedclade"
+    for frame, _ in walk_tb(error.__traceback__):
+        module = str(frame.f_globals.get("__name__")).partition(".")[0]
+        if module == "fedclade" or module in homes:
+            found = f"package {homes[module]}" if module in homes else "fedclade"
+    return found
