@@ -1,9 +1,13 @@
-"""Imports point down: a room knows only the rooms below it. And nothing executable is ever loaded from data."""
+"""Imports point down: a room knows only the rooms below it. And nothing executable is ever loaded from data.
+
+A name counts as imported from the module that defines it: a room that passes it on does not make it allowed.
+"""
 
 import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -11,38 +15,43 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "fedclade"
 
 BELOW = {"nets", "data", "nouns"}
+FACE = {"fleet", "fleet.fleet", "fleet.results"}  # the fleet as a method sees it
 # Each room, and what it may import; from the top of the house to its floor.
 MAY_IMPORT: dict[str, set[str]] = {
     "__main__": {"cli"},
     "cli": {
         *("", "api", "bench", "dashboard", "deploy", "export", "papers", "report", "runs"),
-        *("methods", "data", "nets", "nouns", "plugins"),
+        *("methods", "relate", "data", "nets", "nouns", "plugins"),
     },
+    "testing": {*FACE, "runs", "methods", "fleet.simulated", "fleet.transport", "wire", *BELOW},
     "dashboard": {"report", "runs", "nouns", ""},
     "export": {"runs", "nouns", ""},
-    "deploy": {"runs", "fleet.flower", "fleet.site", "data", "nets", "nouns"},
-    "papers": {"report", "runs", "methods", "relate", "fleet.simulated", "data", "nets", "nouns"},
-    "api": {"report", "runs", "methods", "data", "nets", "nouns"},
-    "bench": {"runs", "methods", "fleet.simulated", "fleet.protocol", "local", "data", "nets", "nouns"},
-    "report": {"runs", "nouns", ""},
+    "deploy": {*FACE, "runs", "fleet.build", "fleet.flower", "fleet.site", *BELOW},
+    "papers": {"report", "runs", "methods", "relate", "fleet.simulated", "fleet.ledger", "local", *BELOW},
+    "api": {"report", "runs", "methods", "relate", *BELOW},
+    "bench": {*FACE, "runs", "methods", "fleet.simulated", "local", *BELOW},
+    "report": {"runs", "relate", "nouns", ""},
     "runs": {
-        *("methods", "relate", "fleet.protocol", "fleet.simulated", "fleet.flower", "fleet.site"),
-        *("data", "nets", "nouns", "plugins"),
+        *(*FACE, "methods", "relate", "fleet.ledger", "fleet.simulated", "fleet.flower", "fleet.site", "local"),
+        *(*BELOW, "plugins"),
     },
-    "methods": {"fleet.protocol", "relate", "nouns"},
-    "fleet.simulated": {"fleet.server", "fleet.workers", "fleet.gate", "fleet.protocol", "local", *BELOW},
-    "fleet.flower": {"fleet.server", "fleet.gate", "fleet.letters", "fleet.protocol", "fleet.site", *BELOW},
-    "fleet.site": {"fleet.letters", "local", "nets", "data", "nouns"},
-    "fleet.workers": {"fleet.protocol", "local", "nouns"},
-    "local": {"fleet.protocol", "nets", "data", "nouns"},
+    "methods": {*FACE, "relate", "nouns"},
+    "relate": {"nouns"},
+    "fleet.simulated": {*FACE, "fleet.build", "fleet.transport", "fleet.workers", "local", "wire", *BELOW},
+    "fleet.flower": {*FACE, "fleet.build", "fleet.transport", "fleet.site", "wire", *BELOW},
+    "fleet.build": {*FACE, "fleet.transport", "nets"},
+    "fleet": {"fleet.fleet", "fleet.results", "fleet.ledger", "fleet.transport"},
+    "fleet.fleet": {"fleet.gate", "fleet.ledger", "fleet.results", "fleet.transport", "wire", "nouns"},
+    "fleet.gate": {"fleet.transport", "wire", "nouns"},
+    "fleet.ledger": {"wire", "nouns"},
+    "fleet.results": {"nouns"},
+    "fleet.transport": {"wire", "nouns"},
+    "fleet.site": {"local", "wire", *BELOW},
+    "fleet.workers": {"local", "wire", "nouns"},
+    "local": {"wire", *BELOW},
+    "wire": {"nouns"},
     "nets": {"nouns"},
     "data": {"nouns"},
-    "relate": {"nouns"},
-    "fleet.letters": {"fleet.protocol", "nouns"},
-    "fleet.server": {"fleet.gate", "fleet.protocol", "nouns"},
-    "fleet.gate": {"fleet.protocol", "nouns"},
-    "fleet.protocol": {"nouns"},
-    "fleet": set(),
     "nouns": {"plugins"},
     "plugins": set(),
     "": {"api", "data", "methods", "nouns", "runs"},  # the package itself: names for others, loaded when asked for
@@ -63,8 +72,6 @@ ONLY_HERE = {
 FORBIDDEN_IMPORTS = {"pickle", "cPickle", "dill", "joblib", "shelve", "marshal", "cloudpickle"}
 FORBIDDEN_CALLS = {"eval", "exec", "torch.load", "yaml.load"}
 
-FILES = sorted(SOURCE.rglob("*.py"))
-
 
 def room_of(module: str) -> str:
     """`fedclade.fleet.gate` -> `fleet.gate`; `fedclade.data.worlds.iid` -> `data`."""
@@ -72,54 +79,131 @@ def room_of(module: str) -> str:
     return ".".join(parts[:2]) if parts[:1] == ["fleet"] else parts[0] if parts else ""
 
 
-def module_of(path: Path) -> str:
-    parts = path.relative_to(SOURCE.parent).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+def is_allowed(room: str, module: str) -> bool:
+    """Whether the modules of a room may import a module, ours or not."""
+    top = module.partition(".")[0]
+    if top == "fedclade":
+        return room_of(module) in (room, *MAY_IMPORT[room])
+    return room in ONLY_HERE.get(top, {room}) and top not in FORBIDDEN_IMPORTS
 
 
-def imports_of(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative import"
-            module = node.module or ""
-            for alias in node.names:  # `from fedclade.runs import lock` imports a module
-                inner = SOURCE.parent.joinpath(*module.split("."), f"{alias.name}.py")
-                folder = SOURCE.parent.joinpath(*module.split("."), alias.name)
-                yield f"{module}.{alias.name}" if inner.exists() or folder.is_dir() else module
+@dataclass(frozen=True)
+class Module:
+    """A file, parsed."""
+
+    name: str
+    tree: ast.Module
+    imported: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """What a name in it stands for: a module and a name there, which is "" for the module itself."""
+
+    def __post_init__(self) -> None:
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.ImportFrom):
+                for alias in node.names:
+                    self.imported[alias.asname or alias.name] = (node.module or "", alias.name)
+            elif isinstance(node, ast.Import):
+                for alias in node.names:
+                    name = alias.name if alias.asname else alias.name.partition(".")[0]
+                    self.imported[alias.asname or name] = (name, "")
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_imports_point_down(path: Path) -> None:
-    room = room_of(module_of(path))
-    for imported in imports_of(path):
-        top = imported.split(".")[0]
-        if top == "fedclade":
-            other = room_of(imported)
-            assert other == room or other in MAY_IMPORT[room], f"{module_of(path)} imports {imported}"
-        assert room in ONLY_HERE.get(top, {room}), f"{module_of(path)} imports {imported}"
-        assert top not in FORBIDDEN_IMPORTS, f"{module_of(path)} imports {imported}"
+class Sources:
+    """All modules below a folder, each parsed once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.modules: dict[str, Module] = {}
+        for path in sorted(folder.rglob("*.py")):
+            parts = path.relative_to(folder.parent).with_suffix("").parts
+            name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+            self.modules[name] = Module(name, ast.parse(path.read_text(), str(path)))
+
+    def home(self, module: str, name: str) -> str:
+        """The module of ours that defines a name, however many others pass it on."""
+        if f"{module}.{name}" in self.modules:  # `from fedclade.runs import lock`
+            return f"{module}.{name}"
+        onwards = self.modules[module].imported.get(name) if module in self.modules else None
+        return self.home(*onwards) if onwards and onwards[0].startswith("fedclade") else module
+
+    def uses(self, module: Module) -> Iterator[tuple[int, str, str]]:
+        """What a module takes from others: (line, module, name), with "" as the name of a whole module."""
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.Import):
+                yield from ((node.lineno, alias.name, "") for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                yield from ((node.lineno, "." * node.level + (node.module or ""), alias.name) for alias in node.names)
+            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):  # of a module, as `lock.Lock`
+                of = ".".join(filter(None, module.imported.get(node.value.id, ())))
+                if of in self.modules:
+                    yield node.lineno, of, node.attr
+
+    def wrong_imports(self) -> list[str]:
+        found = []
+        for module in self.modules.values():
+            room = room_of(module.name)
+            for line, other, name in self.uses(module):
+                home = self.home(other, name)
+                named = home if home == f"{other}.{name}" else other
+                if other.startswith("."):
+                    found.append(f"{module.name}:{line}: a relative import")
+                elif not is_allowed(room, named):
+                    found.append(f"{module.name}:{line} imports {named}")
+                elif not is_allowed(room, home):
+                    found.append(f"{module.name}:{line} imports {name} of {home} through {named}")
+        return sorted(set(found))
+
+    def wrong_calls(self) -> list[str]:
+        return [
+            f"{module.name}:{node.lineno} calls {ast.unparse(node.func)}"
+            for module in self.modules.values()
+            for node in ast.walk(module.tree)
+            if isinstance(node, ast.Call)
+            and (ast.unparse(node.func) in FORBIDDEN_CALLS or any(word.arg == "allow_pickle" for word in node.keywords))
+        ]
 
 
-def test_every_room_is_in_the_plan() -> None:
-    assert {room_of(module_of(path)) for path in FILES} <= set(MAY_IMPORT)
+@pytest.fixture(scope="module")
+def sources() -> Sources:
+    return Sources(SOURCE)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_nothing_executable_is_loaded(path: Path) -> None:
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Call):
-            assert ast.unparse(node.func) not in FORBIDDEN_CALLS, f"{path}:{node.lineno}"
-            assert not any(word.arg == "allow_pickle" for word in node.keywords), f"{path}:{node.lineno}"
+def test_imports_point_down(sources: Sources) -> None:
+    assert {room_of(name) for name in sources.modules} <= set(MAY_IMPORT), "a room is not in the plan"
+    wrong = sources.wrong_imports()
+    assert not wrong, "\n".join(["imports that do not point down:", *wrong])
 
 
-def test_the_check_sees_a_wrong_import(tmp_path: Path) -> None:
-    """The rules above are read from real files: a method that imports a room above it is found."""
-    wrong = tmp_path / "wrong.py"
-    wrong.write_text("from fedclade.runs.folder import RunFolder\nimport torch\n")
-    assert list(imports_of(wrong)) == ["fedclade.runs.folder", "torch"]
-    assert room_of("fedclade.runs.folder") not in MAY_IMPORT["methods"]
+def test_nothing_executable_is_loaded(sources: Sources) -> None:
+    wrong = sources.wrong_calls()
+    assert not wrong, "\n".join(["calls that can run what they read:", *wrong])
+
+
+def test_the_check_sees_what_is_wrong(tmp_path: Path) -> None:
+    """Each kind of fault, in files of its own."""
+    house = tmp_path / "fedclade"
+    files = {
+        "local/__init__.py": "from fedclade.local.bench import Bench\n",
+        "local/bench.py": "import torch\nclass Bench: ...\n",
+        "runs/loop.py": "from fedclade.local import Bench as Bench\n",
+        "fleet/results.py": "from fedclade.nouns import Row\n",
+        "nouns/__init__.py": "class Row: ...\n",
+        "methods/good.py": "from fedclade.fleet.results import Row\nimport fedclade.fleet.results as p\nx = p.Row\n",
+        "methods/up.py": "def f():\n    from fedclade.runs import loop\nimport torch.nn\nimport pickle\n",
+        "export/csv.py": "from fedclade.runs import loop\nx = loop.Bench\nfrom . import y\neval(x)\n",
+        "report/page.py": "from fedclade.runs.loop import Bench\nload(x, allow_pickle=False)\n",
+    }
+    for name, text in files.items():
+        (house / name).parent.mkdir(parents=True, exist_ok=True)
+        (house / name).write_text(text)
+    sources = Sources(house)
+    assert sources.wrong_imports() == [
+        "fedclade.export.csv:2 imports Bench of fedclade.local.bench through fedclade.runs.loop",
+        "fedclade.export.csv:3: a relative import",
+        "fedclade.methods.up:2 imports fedclade.runs.loop",
+        "fedclade.methods.up:3 imports torch.nn",
+        "fedclade.methods.up:4 imports pickle",
+        "fedclade.report.page:1 imports Bench of fedclade.local.bench through fedclade.runs.loop",
+    ]
+    assert sources.wrong_calls() == ["fedclade.export.csv:4 calls eval", "fedclade.report.page:2 calls load"]
 
 
 def test_public_names_are_all_there() -> None:

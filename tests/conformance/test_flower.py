@@ -3,8 +3,8 @@
 import json
 import tracemalloc
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from time import sleep
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ from flwr.app import Array, ArrayRecord, ConfigRecord, Message, RecordDict
 from conformance.loopback import FIRST_NODE, Loopback, Mangle, Tamper, grid_of, held, loopback
 from fedclade.data import ClientData, Federation
 from fedclade.fleet import Fleet, Scores, build
+from fedclade.fleet.flower import grid as flower_grid
 from fedclade.fleet.flower.apps import client_app
 from fedclade.fleet.flower.grid import Deadlines, FlowerTransport
 from fedclade.fleet.flower.messages import RAW, header_in, packed
@@ -28,6 +29,24 @@ from fedclade.testing import drop_replies, play_run
 from fedclade.testing.checks import without_time
 
 LIAR = "client-02"
+
+
+@dataclass
+class Clock:
+    """The server's clock, which goes on only while the server waits: no test depends on how busy this machine is."""
+
+    now: float = 0.0
+
+    def wait(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(flower_grid, "monotonic", lambda: made.now)
+    monkeypatch.setattr(flower_grid, "sleep", made.wait)
+    return made
 
 
 @pytest.fixture(params=sorted(METHODS))
@@ -196,7 +215,7 @@ def test_a_name_belongs_to_its_key(two_groups: Federation) -> None:
     assert f"need {mine!r}" in refusal.reason
 
 
-def test_without_keys_a_name_belongs_to_who_said_it_first(two_groups: Federation) -> None:
+def test_without_keys_a_name_belongs_to_who_said_it_first(two_groups: Federation, clock: Clock) -> None:
     grid = grid_of(two_groups)
     grid.registered = {}
     app, config = grid.nodes[FIRST_NODE]
@@ -214,7 +233,7 @@ def test_without_keys_a_name_belongs_to_who_said_it_first(two_groups: Federation
     del grid.nodes[FIRST_NODE]  # gone: now the name is free
     fleet = fleet.begin(3)
     assert fleet.clients() == two_groups.clients[:-1]
-    sleep(1.1)
+    clock.wait(1.1)  # who was turned away is asked again after a second
     fleet = fleet.begin(4)
     assert fleet.clients() == two_groups.clients
 

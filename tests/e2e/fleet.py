@@ -202,10 +202,10 @@ class Deployment:
             ),
         )
 
-    def finished_run(self, name: str, folder: Path, seconds: float = 1000, **changes: object) -> dict[str, object]:
+    def finished_run(self, name: str, folder: Path, **changes: object) -> dict[str, object]:
         """A run from its start to its end: the verdict."""
         process = self.start_run(name, folder, **changes)
-        self.await_verdict(name, folder, process, seconds)
+        self.await_verdict(name, folder, process)
         return verdict(folder)
 
     def wait(

@@ -5,14 +5,15 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
-from time import sleep
 
 import pytest
 
 pytest.importorskip("flwr", reason="Flower is an extra: pip install 'fedclade[flower]'")
 
 from conformance.every_verb import EveryVerb
+from e2e.fleet import wait_until
 from fedclade.methods import METHODS, register
 from fedclade.nouns import InputError, Stopped
 from fedclade.runs.experiment import read_experiment
@@ -57,9 +58,9 @@ def test_every_method_comes_to_the_same_models(experiment: Path, tmp_path: Path)
     """With clients that join late and clients whose data change.
 
     Over a loopback every method does so in tests/conformance. Ray takes half a minute to start: here it carries one
-    that uses every verb and one that everybody knows, or all of them with FEDCLADE_DEPLOY=all.
+    that uses every verb, or all of them with FEDCLADE_DEPLOY=all; FedAvg is played below.
     """
-    for method in sorted(METHODS) if os.environ.get("FEDCLADE_DEPLOY") == "all" else ("every-verb", "fedavg"):
+    for method in sorted(METHODS) if os.environ.get("FEDCLADE_DEPLOY") == "all" else ("every-verb",):
         change = f"method.name={method}"
         here = start(read_experiment(experiment, [change]), out=tmp_path / f"here-{method}")
         there = start(read_experiment(experiment, [change, "engine.name=flower"]), out=tmp_path / f"there-{method}")
@@ -83,7 +84,9 @@ def test_a_run_that_was_stopped_is_resumed_on_the_command_line(experiment: Path,
         [FEDCLADE, "resume", str(tmp_path / "there"), "--json"], capture_output=True, text=True, check=True
     )
     here = start(read_experiment(experiment), out=tmp_path / "here")
-    assert json.loads(done.stdout)["model_hash"] == here.result["model_hash"]
+    there = json.loads(done.stdout)
+    differing = {key for key, value in without_time(here.result).items() if there[key] != value} - {"run"}
+    assert differing == set()
     assert done.stderr.count("\n") < 12, done.stderr  # Flower and Ray keep quiet
 
 
@@ -92,14 +95,35 @@ def test_a_run_that_was_stopped_is_resumed_on_the_command_line(experiment: Path,
 def test_an_interrupt_while_it_starts_leaves_nothing(experiment: Path, tmp_path: Path) -> None:
     words = [str(FEDCLADE), "run", str(experiment), "--set", "engine.name=flower", "--out", str(tmp_path / "run")]
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    while not (tmp_path / "run" / "environment.json").exists():  # Ray is about to start
+    begun: set[int] = set()
+
+    def ray_starts() -> bool:
         assert process.poll() is None
-        sleep(0.05)
-    sleep(1.0)
+        begun.update(descendants(process.pid))
+        return any(b"gcs_server" in command_of(one) for one in begun)
+
+    wait_until("Ray starts", ray_starts)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=120)
     assert process.returncode == 3
     assert "fedclade resume" in said
+    wait_until("all of Ray is gone", lambda: not any(command_of(one) for one in begun), 60)
+
+
+def descendants(process: int) -> set[int]:
+    """All processes that this one started, and those that they started."""
+    found: set[int] = set()
+    for thread in Path(f"/proc/{process}/task").glob("*/children"):
+        with suppress(OSError):  # it is gone
+            found.update(map(int, thread.read_text().split()))
+    return found.union(*map(descendants, found))
+
+
+def command_of(process: int) -> bytes:
+    """The command line of a process, empty when it has ended."""
+    with suppress(OSError):
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    return b""
 
 
 def test_a_python_object_cannot_travel(experiment: Path) -> None:

@@ -1,14 +1,19 @@
 """A real `kill -9` at random moments, and `fedclade resume`: the same models as if nothing had happened."""
 
 import json
+import os
 import random
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+
+from e2e.commands import FORKS, command
 
 FEDCLADE = Path(sys.executable).with_name("fedclade")
 EXPERIMENT = """
@@ -42,37 +47,78 @@ def begun(*words: object) -> subprocess.Popen[bytes]:
     return subprocess.Popen([FEDCLADE, *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
+class Forked:
+    """The same command in a process that begins at once, and behaves as those of `subprocess` do."""
+
+    def __init__(self, *words: object) -> None:
+        self._process = FORKS.Process(target=command, args=tuple(map(str, words)))
+        self._process.start()
+
+    def poll(self) -> int | None:
+        return self._process.exitcode
+
+    def send_signal(self, number: int) -> None:
+        assert self._process.pid is not None
+        os.kill(self._process.pid, number)
+
+    def wait(self) -> int | None:
+        self._process.join()
+        return self._process.exitcode
+
+
 def rounds_on_disk(run: Path) -> int:
     names = [path.name for path in (run / "checkpoint").glob("round-*")]
     return max((int(name.removeprefix("round-")) for name in names), default=-1)
 
 
-def wait_for(run: Path, rounds: int, process: subprocess.Popen[bytes]) -> None:
+def wait_for(run: Path, rounds: int, process: subprocess.Popen[bytes] | subprocess.Popen[str] | Forked) -> None:
     """Wait until so many rounds are on disk, or the process has ended."""
     while process.poll() is None and rounds_on_disk(run) < rounds:
         time.sleep(0.005)
 
 
+def wait_for_changes(run: Path, changes: int, process: subprocess.Popen[bytes] | Forked) -> None:
+    """Wait until the files of a run were seen to change so many times: a file more or less, or another size."""
+    before = sizes(run)
+    while process.poll() is None and changes:
+        now = sizes(run)
+        changes, before = changes - (now != before), now
+
+
+def sizes(run: Path) -> dict[str, int]:
+    found = {}
+    for folder, _, files in os.walk(run):
+        for name in files:
+            with suppress(FileNotFoundError):  # it was renamed meanwhile
+                found[f"{folder}/{name}"] = os.stat(f"{folder}/{name}").st_size
+    return found
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(("method", "wanted_kills"), [("fedavg", 20), ("local", 5)])
+@pytest.mark.parametrize(
+    ("method", "wanted_kills", "start"), [("fedavg", 20, Forked), ("local", 5, begun)], ids=["fedavg", "local"]
+)
 def test_killed_anywhere_resumes_to_the_same_models(
-    method: str, wanted_kills: int, experiment: Path, tmp_path: Path
+    method: str,
+    wanted_kills: int,
+    start: Callable[..., subprocess.Popen[bytes] | Forked],
+    experiment: Path,
+    tmp_path: Path,
 ) -> None:
-    asked = (experiment, "--set", f"method.name={method}", "--set", "run.rounds=240")
+    asked = (experiment, "--set", f"method.name={method}", "--set", f"run.rounds={12 * wanted_kills}")
     whole = fedclade("run", *asked, "--set", "engine.workers=1", "--out", tmp_path / "whole", "--json")
     assert whole.returncode == 0, whole.stderr
     wanted = json.loads(whole.stdout)
-    pace = wanted["seconds"] / wanted["rounds"]
     run = tmp_path / "killed"
     moment = random.Random(method)
     kills = 0
     while kills < wanted_kills:
         words = ("resume", run) if (run / "experiment.toml").exists() else ("run", *asked, "--out", run)
-        process = begun(*words)
-        # Somewhere in one of the next rounds, as long as they take here: its training, its writing, or between.
-        wait_for(run, rounds_on_disk(run) + moment.randint(1, 2), process)
-        time.sleep(moment.random() * pace)
+        process = start(*words)
+        # Somewhere in one of the next rounds: before, after or in the middle of any of its writing.
+        wait_for(run, rounds_on_disk(run) + 1, process)
+        wait_for_changes(run, moment.randint(0, 9), process)
         assert process.poll() is None, "the run ended before it could be killed"
         process.send_signal(signal.SIGKILL)
         process.wait()
@@ -125,7 +171,7 @@ def test_an_interrupt_is_polite(request_to_end: signal.Signals, experiment: Path
         stderr=subprocess.PIPE,
         text=True,
     )
-    wait_for(run, 2, process)  # type: ignore[arg-type]  # text or bytes, it is only polled
+    wait_for(run, 2, process)
     process.send_signal(request_to_end)
     _, said = process.communicate(timeout=30)
     assert process.returncode == 3
@@ -184,6 +230,11 @@ def test_a_full_disk_stops_the_run_and_loses_nothing(experiment: Path, tmp_path:
     assert json.loads(resumed.stdout)["model_hash"] == json.loads(whole.stdout)["model_hash"]
 
 
+def rounds_below(folder: Path) -> int:
+    """How many rounds the runs of a comparison have told of."""
+    return sum(path.read_bytes().count(b'"event": "round"') for path in folder.glob("*/events.jsonl"))
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_a_comparison_killed_anywhere_goes_on_to_the_same_models(experiment: Path, tmp_path: Path) -> None:
@@ -195,7 +246,10 @@ def test_a_comparison_killed_anywhere_goes_on_to_the_same_models(experiment: Pat
     moment = random.Random(0)
     for _ in range(4):
         process = begun(*words, "--out", tmp_path / "killed")
-        time.sleep(3 + 2 * moment.random())  # loading takes about two seconds
+        so_far = rounds_below(tmp_path / "killed") + moment.randint(1, 20)
+        while process.poll() is None and rounds_below(tmp_path / "killed") < so_far:
+            time.sleep(0.005)
+        assert process.poll() is None, "the comparison ended before it could be killed"
         process.send_signal(signal.SIGKILL)
         process.wait()
     again = fedclade(*words, "--out", tmp_path / "killed")

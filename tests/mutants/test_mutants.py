@@ -1,17 +1,21 @@
 """Published defects, put into a copy of fedclade: for each, some test must fail.
 
 A mutant is a named defect, as changes of source lines, and the tests that are meant to see it. The tests run in a
-process of their own against the changed copy; they must fail there, and pass where nothing was changed.
+process of their own against the changed copy; they must fail there, and pass where nothing was changed. `make mutants`
+runs them all, and so does CI every time: with tests that are named one by one it takes about a minute.
 """
 
-import os
+import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+pytestmark = [pytest.mark.mutant, pytest.mark.slow]
 
 ROOT = Path(__file__).parents[2]
 
@@ -31,9 +35,9 @@ MUTANTS = {
     "in-place averaging": Mutant(
         (
             ("nouns/assignment.py", "rows.flags.writeable = False", "pass"),
-            ("fleet/server.py", "rows = np.array(starts.rows)", "rows = starts.rows"),
+            ("fleet/fleet.py", "rows = np.array(starts.rows)", "rows = starts.rows"),
         ),
-        (f"{CONFORMANCE}::test_leaves_its_state_alone", "tests/fleet/test_simulated.py"),
+        (f"{CONFORMANCE}::test_conforms[fedavg-leaves_its_state_alone]",),
     ),
     # CFL's published notebook keeps positions in a sub-matrix as if they were clients.
     "positions used as ids": Mutant(
@@ -44,15 +48,23 @@ MUTANTS = {
                 "state.models.replaced(fleet.clients()[: len(updates.clients)], updates.rows)",
             ),
         ),
-        ("tests/methods/test_fedavg.py",),
+        ("tests/methods/test_fedavg.py::test_local_equals_plain_torch",),
     ),
     # FLT's published code takes the number of k-means centres from the true clusters.
     "truth read by a method": Mutant(
         (
-            ("fleet/simulated.py", "self._wire = wire", "self._wire = wire; self.truth = federation.truth"),
-            ("methods/fedavg.py", "OneModel(first(0),", "OneModel(first(fleet._fleet.truth.labels['client-02']),"),
+            (
+                "fleet/simulated.py",
+                "self._known, self._wire = known, wire",
+                "self._known, self._wire, self.truth = known, wire, federation.truth",
+            ),
+            (
+                "methods/fedavg.py",
+                "OneModel(first(0),",
+                "OneModel(first(fleet.transport.inner.truth.labels['client-02']),",
+            ),
         ),
-        (f"{CONFORMANCE}::test_never_sees_the_truth",),
+        (f"{CONFORMANCE}::test_conforms[fedavg-never_sees_the_truth]",),
     ),
     # PFLlib and others seed once, globally: another number of workers, or a resume, gives other batches.
     "batch order from a global generator": Mutant(
@@ -66,40 +78,43 @@ MUTANTS = {
                 "import numpy\nORDER = numpy.random.default_rng(0)\n\n\nclass Batched:",
             ),
         ),
-        (f"{CONFORMANCE}::test_agrees_across_workers", f"{CONFORMANCE}::test_resumes_byte_for_byte"),
+        (
+            f"{CONFORMANCE}::test_conforms[fedavg-agrees_across_workers]",
+            f"{CONFORMANCE}::test_conforms[fedavg-resumes_byte_for_byte]",
+        ),
     ),
     # felisat's eval_op leaves the module in training mode.
     "evaluation in training mode": Mutant(
         (("local/evaluate.py", "bench.module.eval()", "bench.module.train()"),),
-        ("tests/local/test_evaluate.py",),
+        ("tests/local/test_evaluate.py::test_evaluating_twice_gives_the_same_and_changes_nothing",),
     ),
     # Flower's FedAvg trusts whatever arrives.
     "replies are not checked": Mutant(
         (
             (
                 "fleet/gate.py",
-                "return fault(reply, self._asks[reply.client], self._enrolled[reply.client])",
+                'return fault(reply, request, enrolment.train if request.verb.part == "train" else enrolment.test)',
                 'return ""',
             ),
         ),
-        (f"{CONFORMANCE}::test_takes_a_liar_for_silent",),
+        (f"{CONFORMANCE}::test_conforms[fedavg-takes_a_liar_for_silent]",),
     ),
     # FLT's published code weighs a cluster's members with the sample counts of others.
     "means without weights": Mutant(
         (
             (
-                "fleet/server.py",
+                "fleet/fleet.py",
                 'add_weighted(sums[home], np.asarray(reply.arrays["row"], np.float32), reply.examples)',
                 'add_weighted(sums[home], np.asarray(reply.arrays["row"], np.float32), 1)',
             ),
-            ("fleet/server.py", "examples[home] += reply.examples", "examples[home] += 1"),
+            ("fleet/fleet.py", "examples[home] += reply.examples", "examples[home] += 1"),
         ),
-        ("tests/methods/test_fedavg.py",),
+        ("tests/methods/test_fedavg.py::test_fedavg_equals_plain_torch",),
     ),
     # The same in FLT's mixing step: W <- A W over the rows that are being overwritten.
     "mixing in place": Mutant(
         (("relate/graph.py", "new = np.array(old, np.float32)", "new = old"),),
-        ("tests/relate/test_graph.py",),
+        ("tests/relate/test_graph.py::test_mixing_is_that_of_the_loop",),
     ),
     # FLT's published code takes members in client order from an index in the order of the dendrogram's leaves.
     "leaf order for client order": Mutant(
@@ -110,7 +125,7 @@ MUTANTS = {
                 "parted = Groups.from_labels({clients[i]: int(n) for i, n in zip(leaves_list(tree), best)})",
             ),
         ),
-        ("tests/relate/test_cut.py",),
+        ("tests/relate/test_cut.py::test_heaps_are_found_with_their_number",),
     ),
     # FLT's published code uses a member's position in its cluster as if it were its number among all clients.
     "positions in a cluster as columns of A": Mutant(
@@ -121,17 +136,17 @@ MUTANTS = {
                 "spoke = self.weights[:, list(range(len(heard)))]",
             ),
         ),
-        ("tests/relate/test_graph.py",),
+        ("tests/relate/test_graph.py::test_mixing_is_that_of_the_loop",),
     ),
     # FLT's paper prints Sign(A - gamma): those who are far would be related.
     "far is related": Mutant(
         (("relate/graph.py", "(squared < reach)", "(squared > reach)"),),
-        ("tests/relate/test_graph.py", "tests/methods/test_flt.py"),
+        ("tests/relate/test_graph.py::test_near_is_related_and_far_is_not",),
     ),
     # The same where points are compared.
     "far points are related": Mutant(
         (("relate/points.py", "near = (apart.squared < reach)", "near = (apart.squared > reach)"),),
-        ("tests/relate/test_points.py",),
+        ("tests/relate/test_points.py::test_planted_groups_are_found[components-nearest]",),
     ),
     # FLT's published code sketches a client with whatever encoder the client before it left behind.
     "clients hand their encoder on": Mutant(
@@ -143,17 +158,17 @@ MUTANTS = {
             ),
             ("local/tuning.py", "@lru_cache", "LEFT: list[tuple[Row, float]] = []\n\n\n@lru_cache"),
         ),
-        ("tests/local/test_tuning.py",),
+        ("tests/local/test_tuning.py::test_the_error_falls_and_who_trains_matters",),
     ),
     # CFLA starts all clusters of IFCA from one model: everybody chooses the first, for ever.
     "identical starts of IFCA": Mutant(
         (("methods/ifca.py", "np.stack([first(number) for number in", "np.stack([first(0) for number in"),),
-        ("tests/methods/test_ifca.py",),
+        ("tests/methods/test_ifca.py::test_every_start_and_every_cluster_begins_elsewhere",),
     ),
     # FedLab's IFCA reads `payload[1:0]`, which is always empty: no model ever reaches anybody.
     "an empty payload": Mutant(
-        (("fleet/server.py", "models.rows[row : row + 1]", "models.rows[1:0]"),),
-        ("tests/methods/test_ifca.py",),
+        (("fleet/fleet.py", "models.rows[row : row + 1]", "models.rows[1:0]"),),
+        ("tests/methods/test_ifca.py::test_a_round_is_the_papers",),
     ),
     # CFL's published code and its copies: after the first split, positions in a part are taken for clients.
     "positions in a part of the clients as ids": Mutant(
@@ -164,7 +179,7 @@ MUTANTS = {
                 "clients = list(updates.clients[: int(these.sum())])",
             ),
         ),
-        ("tests/methods/test_fedsem.py",),
+        ("tests/methods/test_fedsem.py::test_late_and_known_clients_keep_their_names",),
     ),
     "positions in a part of a matrix as ids": Mutant(
         (
@@ -174,7 +189,7 @@ MUTANTS = {
                 "distances.clients[: len(some)]",
             ),
         ),
-        ("tests/relate/test_number.py",),
+        ("tests/relate/test_number.py::test_heaps_are_counted[0-2]",),
     ),
     # FLT's FedSEM clusters everybody's models in every round, also those that were never trained.
     "untrained clients in FedSEM's k-means": Mutant(
@@ -190,7 +205,7 @@ MUTANTS = {
                 "examples = {**dict.fromkeys(fleet.clients(), 1), **state.examples,",
             ),
         ),
-        ("tests/methods/test_fedsem.py",),
+        ("tests/methods/test_fedsem.py::test_only_who_has_trained_is_clustered[all]",),
     ),
     # FLT's published code fits principal components at each client, and compares places in them.
     "a basis for each client": Mutant(
@@ -201,7 +216,7 @@ MUTANTS = {
                 "if True:\n            how",
             ),
         ),
-        ("tests/methods/test_pca.py",),
+        ("tests/methods/test_pca.py::test_groups_of_classes_are_found_in_one_basis[nearest]",),
     ),
     # CFL's notebook, FL-bench and PACFL: positions in a cluster become client ids, and the second split loses some.
     "positions in a cluster as clients": Mutant(
@@ -212,7 +227,7 @@ MUTANTS = {
                 "heard = dict(zip(tree.home, (counted[client] for client in members if client in counted)))",
             ),
         ),
-        ("tests/methods/test_cfl.py::test_nobody_is_lost_or_doubled_in_six_successive_splits",),
+        ("tests/methods/test_cfl.py::test_nobody_is_lost_or_doubled_in_six_successive_splits[0]",),
     ),
     # CFL's published notebook cuts by complete linkage, which is not the minimiser of equation 23.
     "complete linkage": Mutant(
@@ -229,7 +244,7 @@ MUTANTS = {
                 "    order = np.argsort(",
             ),
         ),
-        ("tests/relate/test_bipartition.py",),
+        ("tests/relate/test_bipartition.py::test_equals_brute_force_and_the_paper_on_a_thousand_matrices",),
     ),
     # Inflorescence takes the mean of the clients' norms, which is not small at a stationary point.
     "the mean of norms": Mutant(
@@ -250,7 +265,7 @@ MUTANTS = {
     # A checkpoint that does not say how far the log was good doubles facts after a kill.
     "checkpoints are not verified": Mutant(
         (("runs/manifest.py", "if digest(content) != checksum:", "if False:"),),
-        ("tests/runs/test_folder.py",),
+        ("tests/runs/test_folder.py::test_one_flipped_bit_anywhere_is_found[state.json]",),
     ),
 }
 
@@ -265,36 +280,42 @@ def copy_with(changes: tuple[tuple[str, str, str], ...], to: Path) -> Path:
     return to / "src"
 
 
-def outcome(source: Path, tests: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
-    # Without explanations: where CI is set pytest compares whole arrays of 50,000 numbers in words, for minutes.
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "--assert=plain", "-p", "no:cacheprovider", *tests]
-    environment = {**os.environ, "PYTHONPATH": str(source), "PYTEST_ADDOPTS": "", "PYTEST_XDIST_WORKER": ""}
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=280, check=False)
+class Warm:
+    """The process that tests run in a fork of."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self.process = process
+
+    def outcome(self, source: Path, tests: tuple[str, ...]) -> tuple[int, str]:
+        """The exit code of pytest for these tests against those sources, and what it printed."""
+        log = source.parent / "log"
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps({"source": str(source), "tests": tests, "log": str(log)}) + "\n")
+        self.process.stdin.flush()
+        code = int(self.process.stdout.readline())
+        return code, log.read_text()
 
 
-@pytest.mark.slow
+@pytest.fixture(scope="session")
+def warm() -> Iterator[Warm]:
+    words = [sys.executable, str(Path(__file__).with_name("warm.py"))]
+    with subprocess.Popen(words, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield Warm(process)
+
+
 @pytest.mark.parametrize("name", MUTANTS)
-def test_the_mutant_dies(name: str, tmp_path: Path) -> None:
+def test_the_mutant_dies(name: str, warm: Warm, tmp_path: Path) -> None:
     mutant = MUTANTS[name]
-    ran = outcome(copy_with(mutant.changes, tmp_path), mutant.tests)
+    code, said = warm.outcome(copy_with(mutant.changes, tmp_path), mutant.tests)
     # 1: tests ran and some failed. Anything else (no test found, no import) would prove nothing.
-    assert ran.returncode == 1, ran.stdout[-3000:] + ran.stderr[-1000:]
-    assert " failed" in ran.stdout
-    assert "error" not in ran.stdout.splitlines()[-1], ran.stdout[-3000:]
+    assert code == 1, said[-3000:]
+    assert " failed" in said
+    assert "error" not in said.splitlines()[-1], said[-3000:]
 
 
-@pytest.mark.slow
-def test_the_harness_runs_the_copy(tmp_path: Path) -> None:
-    """Without a change the same tests pass, and it is the copy that they run."""
-    source = copy_with((), tmp_path)
-    ran = outcome(source, (f"{CONFORMANCE}::test_says_what_it_is",))
-    assert ran.returncode == 0, ran.stdout[-3000:]
-    where = subprocess.run(
-        [sys.executable, "-c", "import fedclade; print(fedclade.__file__)"],
-        env={**os.environ, "PYTHONPATH": str(source)},
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert where.stdout.strip().startswith(str(source))
+def test_without_a_change_all_of_these_tests_pass(warm: Warm, tmp_path: Path) -> None:
+    """What kills a mutant is its change, and not how its tests are run."""
+    tests = tuple(dict.fromkeys(test for mutant in MUTANTS.values() for test in mutant.tests))
+    code, said = warm.outcome(copy_with((), tmp_path), tests)
+    assert code == 0, said[-3000:]

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -61,7 +62,7 @@ def test_the_first_failure_is_the_error_and_ends_the_others(tmp_path: Path) -> N
 
     def lasts(_: Watch) -> None:
         (tmp_path / "other").write_text(str(os.getpid()))
-        time.sleep(600)
+        signal.pause()
 
     with pytest.raises(Damaged, match="a file is gone") as caught:
         abreast([working(fails), working(lasts), working(tells(tmp_path, 3))], 2, unwatched)
@@ -115,7 +116,7 @@ def test_an_interrupt_stops_and_says_how_to_go_on() -> None:
 
     def work(watch: Watch) -> None:
         watch(Progress(1, 2, None))
-        time.sleep(600)
+        signal.pause()
 
     with pytest.raises(Stopped, match="interrupted") as caught:
         abreast([working(work), working(work)], 2, interrupting)
