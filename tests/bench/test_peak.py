@@ -5,6 +5,7 @@ import pytest
 from fedclade.bench import peak
 
 
+@pytest.mark.slow
 def test_peak_is_plausible() -> None:
     found = peak.measured()
     assert 1 < found.gemm_gflops < 2000  # one core: from a small board to anything with wide vectors

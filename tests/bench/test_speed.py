@@ -13,6 +13,8 @@ from fedclade.bench.workloads import WORKLOADS
 from fedclade.local import path_for
 from fedclade.nouns import FedcladeError
 
+pytestmark = pytest.mark.slow
+
 TINY = replace(WORKLOADS["W1"], name="tiny", sizes=lambda: (30, 25), quick=(2, 20))
 PEAK = Peak(100.0, "fma", 90.0)
 

@@ -7,6 +7,8 @@ from cli.calling import call, parsed
 from fedclade.bench import memory, scale, speed
 from fedclade.bench.workloads import WORKLOADS
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,6 +67,7 @@ def test_run_tells_a_person(capsys: pytest.CaptureFixture[str]) -> None:
     assert "seed = 4" in Path("mine/experiment.toml").read_text()
 
 
+@pytest.mark.slow
 def test_a_terminal_shows_progress() -> None:
     """Rounds, clients, accuracy so far, time left; on a real terminal, where it stays when the run is done."""
     ours, theirs = pty.openpty()
@@ -98,6 +99,7 @@ def test_the_same_seed_gives_the_same_models(capsys: pytest.CaptureFixture[str])
     assert found[0] == found[1] != found[2]
 
 
+@pytest.mark.slow
 def test_compare_prints_a_table_writes_a_report_and_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
     command = "compare experiment.toml -m fedavg -m local --seeds 2 --out both"
     code, out, err = call(command, capsys)
@@ -292,6 +294,7 @@ def test_a_full_disk_is_no_bug(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     assert err == "error: the disk is full; what was on it is safe; do: make room, then the same command again\n"
 
 
+@pytest.mark.slow
 def test_demo(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """The demo shows every method that is registered for it, and finds a report beside its table."""
     from fedclade.cli import run
@@ -306,6 +309,7 @@ def test_demo(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatc
     assert Path("shown/report.html").is_file()
 
 
+@pytest.mark.slow
 def test_compare_tells_the_way_to_a_target(capsys: pytest.CaptureFixture[str]) -> None:
     command = "compare experiment.toml -m fedavg -m local --seeds 2 --out both"
     found = parsed(f"{command} --target 0.2 --json", capsys)["methods"]

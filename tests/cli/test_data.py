@@ -37,6 +37,7 @@ def test_sources_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert re.search(r"digits +yes +1,797", call("data list", capsys)[1])
 
 
+@pytest.mark.slow
 def test_a_source_is_counted_and_drawn(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = call("data show digits", capsys)
     assert code == 0
@@ -141,6 +142,7 @@ def test_a_run_on_own_files_resumes_from_another_folder(
     assert parsed("resume ../run --json", capsys)["model_hash"] == first["model_hash"]
 
 
+@pytest.mark.slow
 def test_a_folder_of_pictures_runs_end_to_end(capsys: pytest.CaptureFixture[str]) -> None:
     """Six sites with pictures of horizontal and vertical bars, in folders by site and class."""
     rng = np.random.default_rng(0)

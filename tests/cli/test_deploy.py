@@ -94,6 +94,7 @@ def test_mistakes(command: str, said: str, capsys: pytest.CaptureFixture[str], h
     assert [path.name for path in here.rglob("*")] == ["taken", "mine.txt"]  # nothing was written
 
 
+@pytest.mark.slow
 @needs_flwr
 def test_check(capsys: pytest.CaptureFixture[str]) -> None:
     call("deploy init app", capsys)
@@ -121,6 +122,7 @@ def test_check(capsys: pytest.CaptureFixture[str]) -> None:
     ).items()
 
 
+@pytest.mark.slow
 def test_check_refuses_a_public_address_that_is_none(capsys: pytest.CaptureFixture[str]) -> None:
     call("deploy init app", capsys)
     code, out, err = call("deploy check app --public http://fleet.example.org", capsys)

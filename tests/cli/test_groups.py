@@ -92,6 +92,7 @@ def test_names_are_never_obeyed_by_a_terminal(here: Path, capsys: pytest.Capture
     assert "Left out, the same in every row: ?[2Jsame\n" in out
 
 
+@pytest.mark.slow
 def test_a_thousand_clients_that_are_all_the_same(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [f"s{number:04d},{one},{other}" for number in range(1000) for one, other in ((0, 1), (1, 3), (2, 2))]
     (here / "data.csv").write_text("site,a,b\n" + "\n".join(rows) + "\n")

@@ -52,6 +52,7 @@ def test_what_is_wrong_is_said(command: str, message: str, capsys: pytest.Captur
     assert message in err
 
 
+@pytest.mark.slow
 def test_an_item_that_is_computed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """All properties hold in every instance; the second call takes what is stored."""
     made = parsed(f"reproduce cfl-theory --scale small --out {tmp_path} --json", capsys)

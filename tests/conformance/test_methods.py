@@ -12,10 +12,12 @@ from fedclade.testing.checks import finds_planted_groups
 
 register("every-verb", EveryVerb, finds_groups=True)
 register("flt-encoder", FLTEncoder)  # the planted groups differ in labels only, which points do not see
+ENCODING = ("every-verb", "flt-encoder")  # through an autoencoder, which takes time
+EACH = [pytest.param(name, marks=pytest.mark.slow if name in ENCODING else ()) for name in sorted(METHODS)]
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda name: name.replace(" ", "_"))
-@pytest.mark.parametrize("method", sorted(METHODS))
+@pytest.mark.parametrize("method", EACH)
 def test_conforms(method: str, check: str, tmp_path: Path) -> None:
     CHECKS[check](METHODS[method].made(), tmp_path / "run")
 

@@ -170,6 +170,7 @@ def test_a_file_larger_than_memory_is_refused_unread(tmp_path: Path) -> None:
             read(path)
 
 
+@pytest.mark.slow
 def test_a_parquet_of_endless_repeats_is_refused_unread(tmp_path: Path) -> None:
     """Repeats are next to free in parquet: 2^24 rows of 33 columns, over 4 GiB as numbers, in a file of 1 MB."""
     rows = pa.table({f"column {number}": pa.nulls(2**24) for number in range(33)})

@@ -93,6 +93,7 @@ def test_another_experiment_needs_another_folder(federation: Federation, experim
     play({"folder": str(tmp_path / "run"), "set": "run.rounds=1 engine.train_seconds=5"}, None)
 
 
+@pytest.mark.slow
 def test_mistakes_are_named(federation: Federation, experiment: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no full path"):
         main(experiment, grid_of(federation), {"folder": "runs/first"}, None)

@@ -22,6 +22,8 @@ from fedclade.deploy.init import write_app
 from fedclade.deploy.keys import Certified, new_authority, server_certificate, site_key
 from fedclade.nouns import InputError
 
+pytestmark = pytest.mark.slow
+
 FLWR = Path(sys.executable).with_name("flwr")
 needs_flwr = pytest.mark.skipif(not FLWR.is_file(), reason="flwr is not installed")
 

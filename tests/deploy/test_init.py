@@ -68,6 +68,7 @@ def test_the_warnings_are_in_the_files(app: Path) -> None:
         assert OPEN_CONTROL in words
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not FLWR.is_file(), reason="flwr is not installed")
 def test_the_bundle_has_the_app_and_nothing_else(app: Path, tmp_path: Path) -> None:
     """Whatever lies about in the folder: keys with other endings, runs, data, a table of results."""

@@ -203,6 +203,7 @@ def test_whoever_stands_beside_a_client_changes_no_bit_of_it() -> None:
                 assert loss == alone[number][1]
 
 
+@pytest.mark.slow
 def test_nor_in_nets_of_any_form() -> None:
     """Products round by where their numbers lie, and by their form: layers of one unit, odd widths, short batches."""
     chance = np.random.default_rng(0)
@@ -348,6 +349,7 @@ def test_the_general_path_can_be_asked_for() -> None:
     assert plan(net).name == ("batched" if library() is None else "kernel")
 
 
+@pytest.mark.slow
 def test_a_net_that_reads_words_is_trained_as_by_plain_sgd() -> None:
     """The LSTM takes the general path; and so does whatever the planner does not know."""
     net = net_for("lstm", (7,), CLASSES)

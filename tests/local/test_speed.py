@@ -19,6 +19,8 @@ from fedclade.nets import Net, net_for
 from fedclade.nouns import Round
 from local.plain import examples, plain_sgd
 
+pytestmark = pytest.mark.slow
+
 NET = net_for("mlp", (1, 28, 28), 10, {"dropout": 0.0})
 PART = examples(200, (1, 28, 28), 10, as_bytes=True)
 CLIENTS = [Training(NET.first(0), PART, Round(1, 0), f"client-{number}") for number in range(5)]

@@ -52,6 +52,7 @@ def test_the_result_is_the_plain_one(two_groups: Federation, tmp_path: Path) -> 
                 assert torch.allclose(mine, its, atol=1e-5, rtol=0)
 
 
+@pytest.mark.slow
 def test_no_update_in_the_clear_reaches_the_server(two_groups: Federation, tmp_path: Path) -> None:
     """Pieces of what a client learned, four numbers long, are all over a plain run's folder, and in no blind one's."""
     plain, blind = (trained(two_groups, tmp_path / str(how), how) for how in (False, True))
@@ -133,6 +134,7 @@ def test_other_methods_are_the_plain_ones_too(method: AnyMethod, two_groups: Fed
         assert all(torch.allclose(mine, its, atol=1e-5, rtol=0) for mine, its in pairs)
 
 
+@pytest.mark.slow
 def test_a_blind_run_resumes_byte_for_byte(two_groups: Federation, tmp_path: Path) -> None:
     """Cut after the first split, which is in round 6."""
     whole_run = trained(two_groups, tmp_path / "whole", True)

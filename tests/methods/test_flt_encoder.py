@@ -33,6 +33,7 @@ def test_images_alone_cannot_see_what_labels_mean() -> None:
         assert fc.find_groups(federation).count == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tuning", ["clients", "together"])
 def test_an_encoder_can_be_fine_tuned(tuning: str) -> None:
     """Other weights give other points; the groups stay."""
@@ -45,6 +46,7 @@ def test_an_encoder_can_be_fine_tuned(tuning: str) -> None:
     assert np.abs(tuned.sketches.places - plain.sketches.places).max() > 1e-3
 
 
+@pytest.mark.slow
 def test_the_same_data_have_the_same_points_in_every_round() -> None:
     federation = fc.data.build(source="digits", world="iid", clients=2)
     with fleet_of(federation) as (fleet, _, _):
@@ -57,6 +59,7 @@ def test_the_same_data_have_the_same_points_in_every_round() -> None:
                 assert early.points[client].tolist() == late.points[client].tolist()
 
 
+@pytest.mark.slow
 def test_tuning_together_draws_other_batches_in_every_round(monkeypatch: pytest.MonkeyPatch) -> None:
     federation = fc.data.build(source="digits", world="iid", clients=2)
     seeds: list[int] = []
@@ -117,6 +120,7 @@ def test_an_own_file_can_be_named(tmp_path: Path) -> None:
     assert found.squared.tolist() != other.squared.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["groups", "graph"])
 def test_newcomers_join_their_group_or_begin_one(case: str, tmp_path: Path) -> None:
     kinds: dict[str, dict[str, object]] = {
@@ -130,6 +134,7 @@ def test_newcomers_join_their_group_or_begin_one(case: str, tmp_path: Path) -> N
         assert models.groups() == federation.truth
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [{"flags": 2}, {"tau": 5, "flags": 99}])
 def test_who_changes_group_is_found_again(settings: dict[str, int], tmp_path: Path) -> None:
     drift = {"round": 4, "share": 0.1}
@@ -139,6 +144,7 @@ def test_who_changes_group_is_found_again(settings: dict[str, int], tmp_path: Pa
     assert models.groups() == federation.truth_at(14)
 
 
+@pytest.mark.slow
 def test_a_kill_changes_nothing(tmp_path: Path) -> None:
     """With a tuned encoder, members of groups and a graph in the state; somebody comes after the kill."""
     method = fc.FLT(signature="encoder", tuning="together", tuning_epochs=1, case="graph", points=2)
@@ -223,6 +229,7 @@ def test_the_least_and_the_largest_gamma_relate_nobody_and_everybody(gamma: floa
     assert len(found.partition) == (4 if gamma < 1 else 1)
 
 
+@pytest.mark.slow
 def test_the_number_of_groups_can_be_given() -> None:
     federation = fc.data.build(source="digits", world="classes", clients=12, groups=4)
     for signature in ("class-moments", "encoder"):

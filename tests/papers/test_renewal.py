@@ -12,6 +12,8 @@ from fedclade.papers.plans import finished, plans_of
 from fedclade.papers.runner import HERE, NotAllMade, digest, reproduce, sources_in
 from papers.digit_items import FIGURE, NETWORK, NOTHING, SETTING, TABLE, Seen
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_run_of_another_experiment_is_made_anew(tmp_path: Path) -> None:
     """What is called Local is another method now: its run makes way, FedAvg's is kept."""

@@ -21,6 +21,8 @@ from fedclade.relate import embedding
 from fedclade.runs.run import resume
 from papers.digit_items import ENCODER, FIGURE, SETTING, TABLE, Seen
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Terms, Seen]:

@@ -63,6 +63,7 @@ def test_a_mixing_matrix_has_rows_that_add_to_1() -> None:
         largest_step(1.0, np.ones((3, 3)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("tuning", "encoder"), [("none", 25_956), ("clients", 51_577)])
 def test_table_6_with_an_encoder_is_what_the_ledger_counts(tuning: str, encoder: int, tmp_path: Path) -> None:
     """M W_enc down and k M e up, once. Beside them, 8 each: k counts, a token and the number of examples."""

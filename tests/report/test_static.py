@@ -72,6 +72,7 @@ def test_a_matrix_keeps_its_numbers(stories: list[Story]) -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("form", "begins"), [("png", b"\x89PNG"), ("pdf", b"%PDF")])
 def test_png_and_pdf(stories: list[Story], tmp_path: Path, form: str, begins: bytes) -> None:
     first = next(iter(drawn(stories)))

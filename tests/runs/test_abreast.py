@@ -123,6 +123,7 @@ def test_an_interrupt_stops_and_says_how_to_go_on() -> None:
     assert "2 runs that are not finished" in str(caught.value)
 
 
+@pytest.mark.slow
 def test_side_by_side_gives_the_same_models(two_groups: Federation, tmp_path: Path) -> None:
     methods: list[AnyMethod] = [fc.FedAvg(), fc.IFCA(clusters=2, restarts=2, trial=1)]
     found = [
