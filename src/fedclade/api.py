@@ -134,7 +134,16 @@ def find_groups(federation: Federation, method: FLT | None = None, *, seed: int 
     `confidence` how sure that is; behind it stand `squared` (distances), `tree`, `order` and `silhouettes`.
     """
     check_federation(federation, where="find_groups")
-    return finding.find_groups(federation, method or FLT(), seed=seed, workers=workers)
+    wanted = method or FLT()
+    if not isinstance(wanted, FLT):
+        raise InputError(
+            "this method has no one-shot step",
+            where="find_groups",
+            got=type(wanted).__name__,
+            need="fc.FLT(...)",
+            do="train with it: fc.train(federation, method).groups",
+        )
+    return finding.find_groups(federation, wanted.find, seed=seed, workers=workers)
 
 
 def planned(

@@ -22,7 +22,7 @@ Links = NDArray[np.bool_]
 def discovered(federation: Federation, method: Table, seed: int = 0) -> tuple[Discovery, Links]:
     """FLT's one-shot step: what it found, and the thresholded adjacency (clients, clients) in the order of clients."""
     how = flt_of(method)
-    found = find_groups(federation, how, seed=seed)
+    found = find_groups(federation, how.find, seed=seed)
     return found, found.squared < how.gamma**2
 
 
@@ -60,7 +60,7 @@ def pair_shares(links: Links, truth: Links) -> tuple[float, float]:
 
 def sent(federation: Federation, method: Table) -> Points:
     """The points that clients send, before anything is made of them."""
-    found = find_groups(federation, flt_of({**method, "embedding": "none"}))
+    found = find_groups(federation, flt_of({**method, "embedding": "none"}).find)
     assert found.sketches is not None
     return found.sketches
 

@@ -15,6 +15,7 @@ FOLDER = "arrays"
 FILE_NAME = re.compile(r"[0-9]{5,10}-[a-z]{1,20}\.safetensors")
 MOST_BYTES = 2**28  # of a file
 ARRAY = "array"  # the key that stands for one
+NESTED = (np.ndarray, Mapping, list, tuple)
 
 
 def file_name(event: str, round_: object) -> str:
@@ -28,6 +29,8 @@ def take_arrays(value: object, name: str = "") -> tuple[object, Arrays]:
         return {ARRAY: name}, {name: np.ascontiguousarray(value)}
     found: Arrays = {}
     if isinstance(value, list | tuple):
+        if not any(isinstance(inner, NESTED) for inner in value):  # the names of all clients
+            return value, found
         taken = [take_arrays(inner, f"{name}.{place}") for place, inner in enumerate(value)]
         return [plain for plain, _ in taken], {key: array for _, more in taken for key, array in more.items()}
     if not isinstance(value, Mapping):
@@ -45,8 +48,8 @@ def put_arrays(value: object, arrays: Mapping[str, NDArray[np.generic]]) -> obje
         return [put_arrays(inner, arrays) for inner in value]
     if not isinstance(value, Mapping):
         return value
-    if set(value) == {ARRAY} and value[ARRAY] in arrays:
-        return arrays[str(value[ARRAY])]
+    if set(value) == {ARRAY} and isinstance(value[ARRAY], str) and value[ARRAY] in arrays:
+        return arrays[value[ARRAY]]
     return {key: put_arrays(inner, arrays) for key, inner in value.items()}
 
 
@@ -58,10 +61,12 @@ def read_arrays(run: Path, name: object) -> Arrays:
     if not isinstance(name, str) or not FILE_NAME.fullmatch(name):
         raise Damaged("an event names no file of arrays", where=str(run), got=repr(name)[:60])
     path = run / FOLDER / name
+    if not path.is_file():
+        raise Damaged("the arrays of an event are gone", where=str(path), need="the file as it was written")
+    if (size := path.stat().st_size) > MOST_BYTES:
+        raise Damaged("a file of arrays is too large", where=str(path), got=str(size), need=f"at most {MOST_BYTES}")
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise Damaged("a file of arrays is too large", where=str(path), need=f"at most {MOST_BYTES} bytes")
         return dict(load(path.read_bytes()))
     except (OSError, ValueError, TypeError, KeyError, SafetensorError) as error:
-        got = getattr(error, "strerror", None) or type(error).__name__
-        raise Damaged("the arrays of an event cannot be read", where=str(path), got=got, need="it as written") from None
+        got = type(error).__name__
+        raise Damaged("the arrays of an event cannot be read", where=str(path), got=got, need="them whole") from None
