@@ -197,7 +197,7 @@ def check_federation(federation: object, where: str) -> None:
 
 
 def check_method(method: object) -> None:
-    """An error unless this is a method: settings with the four functions, and not its class or its name."""
+    """An error unless this is a method: settings with its functions, and not its class or its name."""
     if isinstance(method, type) or not is_dataclass(method) or not all(hasattr(method, each) for each in FUNCTIONS):
         raise InputError(
             "the method is not usable",

@@ -129,11 +129,11 @@ def test_a_part_is_as_restless_as_its_median_client() -> None:
     """By hand: three to the right by 1, 1 and 5, three to the left by 2. The medians are 1 and 2, the longest is 5."""
     moved = {"a": 1, "b": 1, "c": 5, "d": -2, "e": -2, "f": -2}
     heard = {client: Update(np.array([by, 0], np.float32), 10, 1) for client, by in moved.items()}
-    signs, found = signs_of(heard, 0.0, 3.0)
+    signs, found, _ = signs_of(heard, 0.0, 3.0)
     assert found is not None
     assert found.parts == (("a", "b", "c"), ("d", "e", "f"))
     assert (signs.usual_norm, signs.largest_norm, signs.usual_seen) == (2, 5, 3)
-    alone, none = signs_of({"c": heard["c"]}, 0.0, 3.0)
+    alone, none, _ = signs_of({"c": heard["c"]}, 0.0, 3.0)
     assert none is None
     assert (alone.usual_norm, alone.usual_seen) == (5, 5)
 

@@ -81,7 +81,19 @@ def test_sketches_are_drawn_in_two_dimensions() -> None:
 
 def test_arrays_that_do_not_fit_are_not_drawn() -> None:
     facts = discovery_facts(discovered(6, 2))
-    for wrong in (np.zeros((5, 5)), np.full((6, 6), np.nan), np.zeros(6), np.array([["x"] * 6] * 6)):
+    for wrong in (
+        *(np.zeros((5, 5)), np.full((6, 6), np.nan), np.full((6, 6), 1e308), np.zeros(6), np.array([["x"] * 6] * 6)),
+    ):
         assert discovery_of({**facts, "squared": wrong}).distances.size == 0
-    assert discovery_of({**facts, "tree": np.zeros((5, 4))}).tree.size == 0
+    many = [f"c{number}" for number in range(1001)]
+    assert discovery_of({**facts, "clients": many, "squared": np.zeros((1001, 1001))}).distances.size == 0
+    tree = np.array([[0, 1, 0, 2], [2, 3, 0, 2]], np.float64)
+    for other in (np.zeros((5, 4)), tree, discovery_facts(discovered(9, 3))["tree"]):  # of other clients
+        drawn = discovery_of({**facts, "tree": other})
+        assert drawn.tree.size == 0
+        assert sorted(drawn.order) == list(drawn.clients)
+    none = {"points": np.ones((6, 1, 5)), "counts": np.zeros((6, 1))}
+    assert discovery_of({**facts, **none}).sketches == ()
+    wide = {"points": np.ones((6, 1, 5000)), "counts": np.ones((6, 1))}
+    assert discovery_of({**facts, **wide}).sketches == ()
     assert discovery_of({**facts, "points": np.zeros((2, 2, 2)), "counts": np.ones((2, 2))}).sketches == ()

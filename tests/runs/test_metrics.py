@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedclade.fleet import Scores, Updates
-from fedclade.nouns import Assignment, Groups
+from fedclade.fleet import Scores
+from fedclade.nouns import Groups
 from fedclade.runs.metrics import Separation, by_group, harmed, rand_index, summary
 
 SCORES = Scores(("a", "b", "c"), np.array([5, 9, 1]), np.array([10, 10, 4]), np.array([0.5, 0.25, 1.5]))
@@ -65,22 +65,14 @@ def test_the_rand_index_is_scikit_learns(labels: list[tuple[int, int]]) -> None:
 
 
 def test_gaps_are_told_where_the_truth_is_known() -> None:
-    """Two clients of one group 60 degrees apart, and one that is at right angles to one of them and 150 to the other.
-
-    Inside 0.5; across the best bipartition, which keeps those two together, 0. A model that one client has has no gap.
-    """
-    height = 3**0.5 / 2
-    moved = np.array([[1, 0], [0.5, height], [0, -1], [7, 7]], np.float32)
-    starts = Assignment(np.array([[2, 3], [0, 0]], np.float32), {"a": 0, "b": 0, "c": 0, "d": 1})
-    rows = moved + starts.rows[[0, 0, 0, 1]]
-    updates = Updates(("a", "b", "c", "d"), rows, np.ones(4, np.int64), np.zeros(4))
-    separation = Separation()
-    assert separation.gaps(None) == []
-    separation(starts, updates)
-    separation(starts.only(("d",)), Updates(("d",), rows[3:], np.ones(1, np.int64), np.zeros(1)))  # asks fewer
-    truth = Groups((("a", "b"), ("c",), ("d",)))
-    assert separation.gaps(truth) == [pytest.approx(0.5, abs=1e-6), None]
-    assert separation.gaps(None) == [None, None]
+    """Two alike clients of one group, and one that is unlike both: 0.5 inside, 0 across."""
+    values = np.array([[1, 0.5, 0], [0.5, 1, -1], [0, -1, 1]], np.float32)
+    for truth, gap in ((Groups((("a", "b"), ("c",))), 0.5), (None, None)):
+        separation = Separation(truth)
+        assert separation.gaps == []
+        separation(("a", "b", "c"), values)
+        separation(("c",), values[2:, 2:])  # nobody to be told apart
+        assert separation.gaps == [gap, None]
 
 
 def test_a_huge_loss_is_still_a_number() -> None:

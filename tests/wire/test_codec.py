@@ -47,10 +47,10 @@ def test_a_round_comes_back_without_who_else_takes_part() -> None:
     assert (again.number, again.seed, again.local, again.proximal, again.judged) == (4, 9, NOW.local, 0.1, True)
 
 
-def test_a_reply_comes_back_under_the_name_of_its_site() -> None:
+def test_a_reply_comes_back() -> None:
     arrays = {"loss": np.array(0.5)}
-    again = read_reply(over_json(reply_header(Reply("train", "a", 4, 10, arrays), "b")), arrays)
-    assert (again.verb, again.client, again.round, again.examples) == ("train", "b", 4, 10)
+    again = read_reply(over_json(reply_header(Reply("train", "a", 4, 10, arrays))), arrays)
+    assert (again.verb, again.client, again.round, again.examples) == ("train", "a", 4, 10)
 
 
 @pytest.mark.parametrize(
@@ -60,6 +60,8 @@ def test_a_reply_comes_back_under_the_name_of_its_site() -> None:
         ({"verb": ["train"]}, 1, "there is no such verb"),
         ({}, 0, "got 0 models, need 1 to 2"),
         ({}, 3, "got 3 models, need 1 to 2"),
+        ({"client": 5}, 1, "no client or no fields"),
+        ({"fields": []}, 1, "no client or no fields"),
         ({"fields": {"encoder": 7}}, 1, "encoder is not usable"),
         ({"fields": {"encoder": "", "more": 1}}, 1, "is not known"),
         ({"verb": "sketch", "fields": {"encoder": "pixels", "points": 0, "features": 2}}, 1, "points is not usable"),

@@ -77,8 +77,8 @@ class Sketching:
     """The same in so many principal components of each client's own."""
 
 
-Observer = Callable[[Assignment, Updates], None]
-"""Shown what clients were sent by `train`, and what came back: for the run's metrics, never for a method."""
+Observer = Callable[[Sequence[ClientId], NDArray[np.float32]], None]
+"""Shown how alike clients are, (clients, clients), by what a method compares: for the run's metrics alone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +137,14 @@ class Fleet:
         """The weights of this attention network, of this kind."""
         return self.files.attention(network, kind)
 
+    def show_similarities(self, clients: Sequence[ClientId], values: NDArray[np.float32]) -> None:
+        """Show the run how alike clients are by what the method compares: it may know planted groups, a method may not.
+
+        Nothing is sent, nothing is kept, and nothing comes back.
+        """
+        if self.observer is not None:
+            self.observer(clients, values)
+
     # -- the verbs ----------------------------------------------------------------------------------------------------
 
     def train(self, starts: Assignment, now: Round, towards: Row | None = None) -> Updates:
@@ -148,7 +156,7 @@ class Fleet:
         if towards is not None:
             models = ((client, np.concatenate([row, towards[None]])) for client, row in models)
         heard = list(self.ask(wire.TRAIN, models, wire.TrainFields(), now))
-        updates = Updates(
+        return Updates(
             clients=clients_of(heard),
             rows=np.stack([np.asarray(reply.arrays["row"], np.float32) for reply in heard])
             if heard
@@ -156,9 +164,6 @@ class Fleet:
             examples=examples_of(heard),
             losses=np.array([reply.arrays["loss"] for reply in heard], np.float64),
         )
-        if self.observer is not None:
-            self.observer(starts, updates)
-        return updates
 
     def train_mean(self, starts: Assignment, now: Round, encoder: str = "") -> Means:
         """Each client trains the model it is assigned; a mean for each model comes back.
@@ -245,7 +250,7 @@ class Fleet:
         """Each client tells count, mean and variance of every label with so many examples, in this encoding."""
         width, classes = without_weights(self.files.encoder(encoder), encoder).width, self.model.classes
         fields = wire.MomentFields(encoder=encoder, features=width, classes=classes, fewest=fewest, noise=noise)
-        heard = list(self.ask(wire.MOMENTS, without_models(clients), fields, now, counts=tells_of_a_label))
+        heard = list(self.ask(wire.MOMENTS, without_models(clients), fields, now, keep=tells_of_a_label))
         moments = Moments(
             clients_of(heard),
             np.array([reply.arrays["counts"] for reply in heard], np.int64).reshape(len(heard), classes),
@@ -268,12 +273,12 @@ class Fleet:
         rows: Iterable[tuple[ClientId, Rows]],
         fields: Fields | Callable[[ClientId], Fields],
         now: Round,
-        counts: Callable[[Reply], bool] = lambda _: True,
+        keep: Callable[[Reply], bool] = lambda _: True,
     ) -> Iterator[Reply]:
         """The replies that the gate lets through, in the order of the request; all of it in the ledger.
 
-        `fields` are those of all clients, or a function that gives each its own. A reply that does not count is as
-        good as none.
+        `fields` are those of all clients, or a function that gives each its own. A reply that is not kept is as good
+        as none.
         """
         own: Any = fields if callable(fields) else lambda _: fields
         requests = {client: Request(verb, client, now, sent, own(client)) for client, sent in rows}
@@ -287,7 +292,7 @@ class Fleet:
         waits = perf_counter()
         for reply in gate.admit(self.transport.carry(requests)):
             self.ledger.seconds += perf_counter() - waits
-            if counts(reply):
+            if keep(reply):
                 self.ledger.book_reply(verb, reply)
                 heard.add(reply.client)
                 yield reply

@@ -50,12 +50,17 @@ def enrol(header: Header, held: Held) -> dict[str, object]:
 
 
 def answer(header: Header, rows: Rows, held: Held, own_net: OwnNet | None) -> tuple[dict[str, object], Arrays]:
-    """The header and the arrays of what a client answers to one request."""
+    """The header and the arrays of what a client answers to one request, which must be made out to it.
+
+    What it draws depends on its name: a server that could ask under many names would see many draws of its noise.
+    """
     request = read_request(header["request"], read_round(header["now"]), rows)
+    if request.client != held.name:
+        raise InputError("the request is for another client", where=request.verb.name)
     client = client_for(json.dumps([header["net"], header["shape"], header["classes"]]), own_net)
     with one_thread():
         reply = client.answer(request, held.at(request.now.number))
-    return reply_header(reply, held.name), reply.arrays
+    return reply_header(reply), reply.arrays
 
 
 @lru_cache(maxsize=4)

@@ -61,13 +61,12 @@ class CFL:
             )
 
     def needs(self) -> Needs:
-        return Needs(validation=self.validation, compares_updates=True, model_path=model_path)
+        return Needs(validation=self.validation, model_path=model_path)
 
     def start(self, fleet: Fleet, first: First, now: Round) -> tuple[Tree, Facts]:
         return Tree.planted(first(0), fleet.clients()), {}
 
     def round(self, state: Tree, fleet: Fleet, now: Round) -> tuple[Tree, Facts]:
-        now = replace(now, validation=self.validation)
         chosen = now.sample(fleet.clients())
         tree = self.walked(state, chosen, fleet, now)
         away = set(tree.waiting(chosen))
@@ -77,7 +76,7 @@ class CFL:
         counted = {**self.still_fresh(tree, now), **self.directions(sent, fleet, now, trained)}
         tree = replace(tree, latest=counted if now.participation < 1 else {})
         facts: dict[str, Fact] = {"asked": len(chosen), "heard": len(trained.clients), "loss": trained.loss}
-        tree, news = self.parted(tree, counted, sent, trained, fleet, now)
+        tree, news = self.parted(tree, counted, trained, fleet, now)
         facts |= news
         if self.validation:
             tree, undone = judged(tree, self.trial, fleet, now)
@@ -93,7 +92,7 @@ class CFL:
 
     def place(self, state: Tree, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round) -> tuple[Tree, Facts]:
         joined = replace(state, home={**state.home, **dict.fromkeys(newcomers, ROOT)})
-        return self.walked(joined, newcomers, fleet, replace(now, validation=self.validation)), {}
+        return self.walked(joined, newcomers, fleet, now), {}
 
     def walked(self, tree: Tree, clients: Sequence[ClientId], fleet: Fleet, now: Round) -> Tree:
         """Algorithm 4: who is not in a leaf walks down the tree, a step for each answer."""
@@ -123,16 +122,9 @@ class CFL:
         return {client: each for client, each in tree.latest.items() if now.number - each.round <= self.fresh}
 
     def parted(
-        self,
-        tree: Tree,
-        counted: Mapping[ClientId, Update],
-        sent: Assignment,
-        trained: Updates,
-        fleet: Fleet,
-        now: Round,
+        self, tree: Tree, counted: Mapping[ClientId, Update], trained: Updates, fleet: Fleet, now: Round
     ) -> tuple[Tree, Facts]:
         """Every cluster with its new model, those that ask for it split in two; and what each one showed."""
-        rows = {tree.home[client]: row for client, row in sent.home.items()}
         clusters: list[Fact] = []
         splits: list[Fact] = []
         present, trials = set(fleet.clients()), set(tree.on_trial())
@@ -143,10 +135,11 @@ class CFL:
             if not heard:
                 tree = tree.changed(leaf, replace(tree.nodes[leaf], model=model))
                 continue
-            signs, found = shown(heard, tree.nodes[leaf].mean_seen, tree.nodes[leaf].usual_seen)
+            signs, found, alike = shown(heard, tree.nodes[leaf].mean_seen, tree.nodes[leaf].usual_seen)
             eps1, eps2 = self.thresholds.levels(signs)
             levels = {"eps1": eps1, "eps2": eps2, "restless_norm": self.thresholds.restless(signs)}
-            clusters.append({"node": leaf, "row": rows.get(leaf), "members": len(members), **asdict(signs), **levels})
+            clusters.append({"node": leaf, "members": len(members), **asdict(signs), **levels})
+            fleet.show_similarities(alike.clients, alike.values)
             enough = found is not None and 2 * len(heard) >= len(members)
             node = tree.nodes[leaf].having_shown(signs, found if enough and self.thresholds.ask(signs) else None)
             ready = node.in_a_row >= IN_A_ROW[self.rule] and now.number >= node.rests_until

@@ -37,8 +37,6 @@ class Needs:
     """What of models the server must see as they are; then a run cannot be blind."""
     selects: bool = False
     """It chooses the participants itself: nobody else may choose for it."""
-    compares_updates: bool = False
-    """Angles between updates matter to it: the run tells how well planted groups can be told apart by them."""
     check: Callable[[Sequence[int], LocalTraining], None] = no_check
     """An error if its settings do not go with a net of such layers, or with this local training."""
     common_models: Callable[[Any], Assignment] | None = None

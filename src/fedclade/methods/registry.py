@@ -41,6 +41,7 @@ METHODS: Registry[Known] = Registry(
     accept=accept,
     need="a class of @settings, all with defaults, with needs, start, round, assignment and place",
     home=lambda known: known.made.__module__,
+    identity=lambda known: known.made,
 )
 
 

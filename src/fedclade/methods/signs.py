@@ -10,7 +10,7 @@ from fedclade.fleet import Updates
 from fedclade.methods.mixing import weighted_mean
 from fedclade.nouns import ClientId, Row
 from fedclade.relate.bipartition import Bipartition, bipartition, inside
-from fedclade.relate.distances import cosines
+from fedclade.relate.distances import Matrix, cosines
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +44,10 @@ class Signs:
     """How alike a client is to the nearest of its own part, on average."""
 
 
-def shown(heard: Mapping[ClientId, Update], mean_seen: float, usual_seen: float) -> tuple[Signs, Bipartition | None]:
-    """The figures of a round, and the best two parts: None for one client."""
+def shown(
+    heard: Mapping[ClientId, Update], mean_seen: float, usual_seen: float
+) -> tuple[Signs, Bipartition | None, Matrix]:
+    """The figures of a round, the best two parts (None for one client), and all similarities."""
     rows = np.stack([update.row for update in heard.values()])
     mean = float(np.linalg.norm(weighted_mean(rows, [update.examples for update in heard.values()])))
     norms = dict(zip(heard, np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64)).tolist(), strict=True))
@@ -54,7 +56,7 @@ def shown(heard: Mapping[ClientId, Update], mean_seen: float, usual_seen: float)
     parts = (tuple(heard),) if found is None else found.parts
     usual = max(median(norms[client] for client in part) for part in parts)
     told = len(heard), mean, max(norms.values()), usual, max(mean_seen, mean), max(usual_seen, usual)
-    return (Signs(*told) if found is None else Signs(*told, found.cross, inside(alike, found))), found
+    return (Signs(*told) if found is None else Signs(*told, found.cross, inside(alike, found))), found, alike
 
 
 def averaged(model: Row, clients: Sequence[ClientId], trained: Updates) -> Row:

@@ -30,13 +30,15 @@ class Registry(MutableMapping[str, Entry]):
         need: str,
         reserved: tuple[str, ...] = (),
         home: Callable[[Entry], str] = home_of,
+        identity: Callable[[Entry], object] = lambda entry: entry,
     ) -> None:
         """`accept` makes an entry of a plug-in's object, or raises an error; `need` says in words what it accepts.
 
-        `reserved` are names that mean something else in an experiment.
+        `reserved` are names that mean something else in an experiment; `identity` is what makes two entries the same.
         """
         self.kind, self.own = kind, dict(own)
         self._accept, self._need, self._reserved, self._home = accept, need, reserved, home
+        self._identity = identity
 
     def __getitem__(self, name: str) -> Entry:
         return self._checked()[name]
@@ -83,8 +85,10 @@ class Registry(MutableMapping[str, Entry]):
             owners[name] = "fedclade" if module == "fedclade" else f"module {module}, by fedclade.register"
         for plugin in plugins(self.kind):
             # A package may register in Python what it also declares.
-            if owners.get(plugin.name, "fedclade") != "fedclade" and self._made(plugin) == self.own[plugin.name]:
-                del owners[plugin.name]
+            if owners.get(plugin.name, "fedclade") != "fedclade":
+                made = self._made(plugin)
+                if made is not None and self._identity(made) == self._identity(self.own[plugin.name]):
+                    del owners[plugin.name]
         return clashes(self.kind, owners)
 
     def states(self) -> list[tuple[Plugin, str]]:

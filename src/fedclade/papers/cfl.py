@@ -45,7 +45,7 @@ def swapped(terms: Terms, source: str, examples: int) -> Setting:
 
 def gaps(found: Found, setting: str, label: str) -> dict[str, list[float]]:
     """The separation gap of the one cluster after every round: x and y."""
-    told = [(number, facts["separation_gaps"]) for number, facts in found.facts(setting, label)]
+    told = [(number, facts.get("separation_gaps")) for number, facts in found.facts(setting, label)]
     pairs = [(number, float(gap[0])) for number, gap in told if isinstance(gap, Sequence) and gap[0] is not None]
     return {"x": [float(number) for number, _ in pairs], "y": [value for _, value in pairs]}
 

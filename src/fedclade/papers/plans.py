@@ -96,7 +96,7 @@ def longest_first(plans: Mapping[Path, Experiment]) -> dict[Path, Experiment]:
 
     def place(path: Path) -> tuple[bool, int]:
         plan = plans[path]
-        return getattr(plan.method, "tuning", "none") == "none", -plan.run.rounds
+        return not plan.method.needs().tunes_encoder, -plan.run.rounds
 
     return {path: plans[path] for path in sorted(plans, key=place)}
 

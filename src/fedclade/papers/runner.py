@@ -233,7 +233,9 @@ def with_umap(plans: Iterable[Experiment]) -> bool:
 
 def needs(plan: Experiment, files: Iterable[Path]) -> bool:
     """Whether a run reads one of these files."""
-    read = {getattr(plan.method, name, "") for name in ("encoder", "network")}
+    read: set[str] = set()
+    for each in (plan.method.needs(), plan.selection.needs()):
+        read |= {each.encoder, each.network.name if each.network is not None else ""}
     return not read.isdisjoint(map(str, files))
 
 

@@ -29,7 +29,7 @@ def scored(run: RunFolder) -> tuple[float, float]:
     federation = tested_on_training(json.dumps([tables["data"], asked.run.rounds, asked.run.seed]))
     net = net_for(str(asked.net["name"]), federation.shape, federation.classes, rest(asked.net, "name"))
     with simulated_fleet(federation, net, workers=0) as fleet:
-        fleet.begin(asked.run.rounds)
+        fleet = fleet.begin(asked.run.rounds)
         scores = fleet.evaluate(run.models().only(fleet.clients()), Round(asked.run.rounds, asked.run.seed))
     percent = 100 * scores.accuracy
     return float(percent.mean()), float(np.var(percent))

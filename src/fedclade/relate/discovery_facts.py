@@ -8,6 +8,7 @@ from fedclade.relate.discovery import Found
 from fedclade.relate.graph import Graph
 
 MOST_KEPT = 1000  # clients whose distances are kept: 10,000 would have 400 MB of them
+MOST_SKETCHED = 200  # clients whose sketches are kept
 
 
 def discovery_facts(found: Found, graph: Graph | None = None) -> dict[str, Fact]:
@@ -16,7 +17,7 @@ def discovery_facts(found: Found, graph: Graph | None = None) -> dict[str, Fact]
     squared         (clients, clients): squared distances
     tree            scipy's linkage of them, unless clients were left out
     weights         (clients, clients): how much each learns from each, where a graph says so
-    points, counts  (clients, points, features), (clients, points): the sketches, where there are any
+    points, counts  (clients, points, features), (clients, points): the sketches of up to 200 clients, if there are any
     """
     facts: dict[str, Fact] = {
         "distance": found.kind,
@@ -40,7 +41,7 @@ def discovery_facts(found: Found, graph: Graph | None = None) -> dict[str, Fact]
     }
     if len(rows) == len(found.clients):
         facts["tree"] = found.tree
-        if found.sketches is not None:
+        if found.sketches is not None and len(rows) <= MOST_SKETCHED:
             facts |= {"points": found.sketches.places, "counts": found.sketches.counts}
     if graph is not None:
         facts["weights"] = graph.of(clients)

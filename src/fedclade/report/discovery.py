@@ -14,6 +14,9 @@ from fedclade.report.story import Facts, listed, mapping, names, number, table
 
 Matrix = NDArray[np.float64]
 SHOWN = 3  # dimensions of a point that can be shown as it is
+MOST_CLIENTS = 1000  # whose distances are looked at: a map takes time with their cube
+MOST_FEATURES = 4096  # of a sketch that is flattened
+LARGEST = 1e30  # of a distance or a point
 MOST_ROWS = 200  # of a matrix: more are shown as means over bins of clients
 NONE: Matrix = np.zeros((0, 0))
 
@@ -69,8 +72,19 @@ class Tables:
     sketches: tuple[Matrix, ...] = ()
 
 
+LATEST: list[tuple[Facts, Discovery]] = []
+"""Several figures are drawn of one discovery: it is made once."""
+
+
 def discovery_of(facts: Facts) -> Discovery:
     """The facts of a discovery, checked: what does not fit together counts as not told."""
+    if not LATEST or LATEST[0][0] is not facts:
+        LATEST[:] = [(facts, made_of(facts))]
+    return LATEST[0][1]
+
+
+def made_of(facts: Facts) -> Discovery:
+    """The discovery of these facts."""
     clients = tuple(names(facts.get("clients")))
     groups = {client: index for index, members in enumerate(listed(facts.get("groups"))) for client in names(members)}
     tables = tables_of(facts, clients, groups)
@@ -97,9 +111,12 @@ def tables_of(facts: Facts, clients: tuple[ClientId, ...], groups: Mapping[Clien
     squared = matrix(facts.get("squared"))
     if "squared" not in facts:
         return tables_of_old_run(facts)
-    if not clients or squared.shape != (len(clients),) * 2 or not np.isfinite(squared).all():
+    fits = 0 < len(clients) <= MOST_CLIENTS and squared.shape == (len(clients),) * 2
+    if not fits or not (np.abs(squared) < LARGEST).all():
         return Tables((), NONE, NONE, (), NONE, NONE)
     tree = matrix(facts.get("tree")) if "tree" in facts else tree_of(squared, clients)
+    if tree.shape != (len(clients) - 1, 4):
+        tree = NONE
     order = leaves_of(tree, clients)
     labels = np.array([groups.get(client, -1) for client in clients])
     weights = matrix(facts.get("weights"))
@@ -174,9 +191,11 @@ def sketches_of(facts: Facts, clients: int) -> tuple[Matrix, ...]:
     points, counts = facts.get("points"), facts.get("counts")
     if not isinstance(points, np.ndarray) or not isinstance(counts, np.ndarray):
         return ()
-    if points.ndim != 3 or len(points) != clients or counts.shape != points.shape[:2] or not np.isfinite(points).all():
+    if points.ndim != 3 or len(points) != clients or counts.shape != points.shape[:2]:
         return ()
     there = counts > 0
+    if points.shape[2] > MOST_FEATURES or not there.any() or not (np.abs(points) < LARGEST).all():
+        return ()
     real = points[there].astype(np.float64)
     if real.shape[1] > SHOWN:
         real = real - real.mean(axis=0)

@@ -26,12 +26,9 @@ class Cluster:
 
 def gaps_of(facts: Facts) -> dict[int, float]:
     """The separation gap of each cluster in a round, by its node."""
-    gaps = dict(enumerate(listed(facts.get("separation_gaps"))))
-    found = {
-        int(number(cluster.get("node"), -1)): gaps.get(int(number(cluster.get("row", place), -1)))
-        for place, cluster in enumerate(map(mapping, listed(facts.get("clusters"))))
-    }
-    return {node: float(gap) for node, gap in found.items() if isinstance(gap, int | float)}
+    nodes = [int(number(mapping(cluster).get("node"), -1)) for cluster in listed(facts.get("clusters"))]
+    gaps = listed(facts.get("separation_gaps"))
+    return {node: number(gap) for node, gap in zip(nodes, gaps, strict=False) if isinstance(gap, int | float)}
 
 
 def parameter_tree_of(story: Story) -> dict[int, Cluster]:

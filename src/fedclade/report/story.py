@@ -71,7 +71,7 @@ class Story:
         found = []
         for event in self.events:
             if mapping(event.get("facts")).get("discovery"):
-                facts = RunFolder.open(self.path).facts(event) if "arrays" in event else mapping(event.get("facts"))
+                facts = RunFolder(self.path).facts(event)
                 found.append((int(number(event.get("round"), 0)), mapping(facts.get("discovery"))))
         return found
 

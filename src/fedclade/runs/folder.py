@@ -36,7 +36,7 @@ from fedclade.runs import lock
 from fedclade.runs.client_table import CLIENTS, whole_batches
 from fedclade.runs.codec import Arrays
 from fedclade.runs.durable import Log, digest, whole_lines, write_file, write_folder
-from fedclade.runs.event_arrays import FOLDER, file_name, put_arrays, read_arrays, take_arrays
+from fedclade.runs.event_arrays import FOLDER, file_name, file_of, put_arrays, read_arrays, take_arrays
 from fedclade.runs.manifest import sealed, unsealed, verified
 from fedclade.runs.plain import finite
 
@@ -142,13 +142,13 @@ class RunFolder:
         """One fact, as a line of events.jsonl; its arrays in a file beside it."""
         assert self._events is not None
         plain, arrays = take_arrays(facts)
-        assert isinstance(plain, dict)
         line = {"event": event, "time": datetime.now(UTC).isoformat(timespec="milliseconds"), **plain}
         with writing(self.path):
             if arrays:  # before the line that names them
-                line["arrays"] = file_name(event, facts.get("round"))
+                name, content = file_name(event, facts.get("round")), safetensors.numpy.save(arrays)
                 (self.path / FOLDER).mkdir(exist_ok=True)
-                write_file(self.path / FOLDER / line["arrays"], safetensors.numpy.save(arrays))
+                write_file(self.path / FOLDER / name, content)
+                line["arrays"] = {"file": name, "sha256": digest(content)}
             self._events.append(json.dumps(finite(line), allow_nan=False).encode() + b"\n")
 
     def note_clients(self, table: pa.RecordBatch) -> None:
@@ -212,10 +212,7 @@ class RunFolder:
                 "events.jsonl": self._events.mark["sha256"],
                 "experiment.toml": self._asked,
                 "result.json": digest(verdict),
-                **{
-                    f"{FOLDER}/{file.name}": digest(file.read_bytes())
-                    for file in sorted((self.path / FOLDER).glob("*.safetensors"))
-                },
+                **{f"{FOLDER}/{name}": sha256 for name, sha256 in self._array_files()},
             },
         }
         write_folder(self.path / "models", {**files, "manifest.json": sealed(manifest)})
@@ -260,6 +257,8 @@ class RunFolder:
                     do="undo the change, or start a new run",
                 )
             self._events = Log(self.path / "events.jsonl", manifest["events"], repair=whole_lines if repair else None)
+            if not repair:
+                verified(self.path, {f"{FOLDER}/{name}": sha256 for name, sha256 in self._array_files()})
             salvaged = partial(self._salvaged, checkpoint.round) if repair else None
             self._clients = Log(self.path / "clients.arrows", manifest["clients"], repair=salvaged)
             return checkpoint
@@ -328,14 +327,9 @@ class RunFolder:
 
     def facts(self, event: Mapping[str, object]) -> Mapping[str, object]:
         """What a method told in an event, with its arrays."""
-        told = event.get("facts")
-        if not isinstance(told, Mapping):
-            return {}
-        if "arrays" not in event:
-            return told
-        found = put_arrays({"facts": told}, read_arrays(self.path, event["arrays"]))
-        assert isinstance(found, dict)
-        whole: Mapping[str, object] = found["facts"]
+        facts = event.get("facts")
+        whole = put_arrays(facts, read_arrays(self.path, event)) if isinstance(facts, Mapping) else {}
+        assert isinstance(whole, Mapping)
         return whole
 
     def clients(self) -> pa.Table:
@@ -360,6 +354,10 @@ class RunFolder:
         return Assignment(rows, json.loads(files["assignment.json"]))
 
     # -- inside -------------------------------------------------------------------------------------------------------
+
+    def _array_files(self) -> Iterator[tuple[str, str]]:
+        """The files of arrays that events name, with their SHA-256."""
+        return (named for event in self.events() if (named := file_of(event)) is not None)
 
     def _version(self) -> str:
         """Of the fedclade that began the run, as far as it says so."""

@@ -62,8 +62,9 @@ class Judge:
 
 def state_class(method: AnyMethod) -> type[object]:
     """The class of a method's state, from the annotation of its `start`."""
+    start = inspect.unwrap(method.start)
     try:
-        returned = inspect.signature(method.start, eval_str=True).return_annotation
+        returned = only_return(start)
     except (NameError, SyntaxError) as error:  # an annotation in quotes that cannot be read
         returned = str(error)
     kind = next(iter(typing.get_args(returned)), None) if typing.get_origin(returned) is tuple else None
@@ -75,6 +76,16 @@ def state_class(method: AnyMethod) -> type[object]:
             need="-> tuple[ITS STATE, Facts]: by its class a run can be resumed",
         )
     return kind
+
+
+def only_return(function: Callable[..., object]) -> object:
+    """The annotation of what a function returns; those of its arguments may name what only a type checker knows."""
+
+    def bare() -> None: ...
+
+    bare.__annotations__ = {"return": inspect.get_annotations(function).get("return")}
+    known = getattr(function, "__globals__", {})
+    return inspect.get_annotations(bare, globals=known, eval_str=True)["return"]
 
 
 def remembered(method: AnyMethod, selection: Selection, reached: Checkpoint) -> tuple[object, Standing]:
@@ -119,7 +130,7 @@ def play(
     """Play all rounds that are left, from where a checkpoint got to: the verdict, and the final models."""
 
     def at(number: int) -> Round:
-        return Round(number, plan.seed, plan.participation, local, judged=is_due(number))
+        return Round(number, plan.seed, plan.participation, local, judged=is_due(number), validation=needs.validation)
 
     def is_due(number: int) -> bool:
         return number > 0 and (number % plan.evaluate_every == 0 or number == plan.rounds)
@@ -146,7 +157,7 @@ def play(
     silence = 0
     away: set[ClientId] = set()
     for number in range(begin, plan.rounds + 1):
-        separation = Separation() if needs.compares_updates else None
+        separation = Separation(judge.truth_at(number))
         now, fleet = at(number), fleet.begin(number, separation)
         ledger = fleet.ledger
         if judge.truth_at(number) is not judge.truth_at(number - 1):
@@ -183,8 +194,8 @@ def play(
         models = method.assignment(state)
         scores = fleet.evaluate(models.only(present), now) if now.judged else None
         clock.add(ledger)
-        if separation is not None:
-            news = {**news, "separation_gaps": list(separation.gaps(judge.truth_at(number)))}
+        if separation.gaps:
+            news = {**news, "separation_gaps": list(separation.gaps)}
         folder.note("round", round=number, **told(ledger), facts={**facts, **news})
         if scores is not None:
             folder.note("evaluation", round=number, **judge.verdict(scores, models, number))

@@ -5,10 +5,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fedclade.fleet import Scores, Updates
-from fedclade.nouns import Assignment, ClientId, Groups
-from fedclade.relate.distances import cosines
+from fedclade.fleet import Scores
+from fedclade.nouns import ClientId, Groups
+from fedclade.relate.distances import Matrix
 from fedclade.relate.separation import separation_gap
 
 FIGURES = ("accuracy", "accuracy_weighted", "accuracy_variance", "worst_tenth", "loss", "perplexity")
@@ -71,32 +72,16 @@ def pairs(labels: Iterable[object]) -> int:
 
 
 class Separation:
-    """Watches what `train` brings back in a round: how well planted groups can be told apart by angles of updates.
+    """Told how alike clients are by what a method compares: how well planted groups could be told apart by it."""
 
-    Of several calls the one that asked most clients counts; of equals the last.
-    """
+    def __init__(self, truth: Groups | None) -> None:
+        self._truth = truth
+        self.gaps: list[float | None] = []
+        """CFL's separation gap of each comparison; None where it cannot be known."""
 
-    def __init__(self) -> None:
-        self._seen: tuple[Assignment, Updates] | None = None
-
-    def __call__(self, starts: Assignment, updates: Updates) -> None:
-        if self._seen is None or len(starts.home) >= len(self._seen[0].home):
-            self._seen = starts, updates
-
-    def gaps(self, truth: Groups | None) -> list[float | None]:
-        """CFL's separation gap for each model that was sent; None where it cannot be known."""
-        if self._seen is None:
-            return []
-        starts, updates = self._seen
-        found: list[float | None] = []
-        for row, start in enumerate(starts.rows):
-            own = [place for place, client in enumerate(updates.clients) if starts.home[client] == row]
-            if truth is None or len(own) < 2:
-                found.append(None)
-                continue
-            alike = cosines([updates.clients[place] for place in own], updates.rows[own] - start)
-            found.append(separation_gap(alike, truth))
-        return found
+    def __call__(self, clients: Sequence[ClientId], values: NDArray[np.float32]) -> None:
+        alike = Matrix(tuple(clients), values)
+        self.gaps.append(None if self._truth is None else separation_gap(alike, self._truth))
 
 
 def harmed(accuracy: Mapping[ClientId, float], baselines: Sequence[Mapping[ClientId, float]]) -> tuple[ClientId, ...]:

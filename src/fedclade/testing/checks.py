@@ -3,18 +3,20 @@
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from fedclade.data import Federation, build
-from fedclade.methods import AnyMethod
-from fedclade.nouns import Groups
+from fedclade.fleet.simulated import simulated_fleet
+from fedclade.methods import AnyMethod, Needs
+from fedclade.nets import net_for
+from fedclade.nouns import Groups, Round
 from fedclade.runs.codec import pack, unpack
 from fedclade.runs.loop import state_class
-from fedclade.testing.play import Interrupted, play_run
+from fedclade.testing.play import LOCAL, Interrupted, play_run
 from fedclade.testing.wires import LIES, drop_replies, drop_round, lie, reverse_replies
 
 Check = Callable[[AnyMethod, Path], None]
@@ -62,6 +64,24 @@ def require(claim: bool, message: str) -> None:
 def says_what_it_is(method: AnyMethod, _: Path) -> None:
     first = (type(method).__doc__ or "").strip().partition("\n")[0]
     require(first.endswith("."), f"the first line of its docstring is no sentence: {first!r}")
+
+
+def declares_what_it_needs(method: AnyMethod, _: Path) -> None:
+    needs = method.needs()
+    require(isinstance(needs, Needs), f"needs() gives a {type(needs).__name__}, not Needs")
+    net = net_for("logistic", two_groups().shape, two_groups().classes)
+    needs.check(net.layers, LOCAL)
+    with simulated_fleet(two_groups(), net, workers=0) as fleet:
+        now = Round(0, 0, local=LOCAL, validation=needs.validation)
+        state = method.start(fleet, partial(net.first, 0), now)[0]
+    clients = set(method.assignment(state).clients)
+    if needs.common_models is not None:
+        require(
+            set(needs.common_models(state).clients) == clients, "common_models are of other clients than assignment"
+        )
+    if needs.model_path is not None:
+        shape = needs.model_path(state, two_groups().clients[0]).shape
+        require(len(shape) == 2 and shape[1] == net.size, f"model_path has shape {shape}, not (models, {net.size})")
 
 
 def learns_the_toy(method: AnyMethod, folder: Path) -> None:
@@ -166,6 +186,7 @@ CHECKS: dict[str, Check] = {
     check.__name__.replace("_", " "): check
     for check in (
         says_what_it_is,
+        declares_what_it_needs,
         learns_the_toy,
         resumes_byte_for_byte,
         agrees_across_workers,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from fedclade.nouns import ClientId, InputError, LocalTraining, Round, Rows
+from fedclade.nouns import InputError, LocalTraining, Round, Rows
 from fedclade.nouns.settings import made_from, plain
 from fedclade.wire.message import AnyRequest, Arrays, Reply
 from fedclade.wire.verbs import verb_named
@@ -29,24 +29,20 @@ def request_header(request: AnyRequest) -> dict[str, object]:
 
 def read_request(header: Header, now: Round, rows: Rows) -> AnyRequest:
     """The request that this header, round and models were made from; an error if they are not those of its verb."""
-    verb = verb_named(header["verb"])
+    verb = verb_named(header.get("verb"))
+    client, fields = header.get("client"), header.get("fields")
     least, most = verb.rows
-    if not least <= len(rows) <= most:
-        raise InputError(
-            "a request does not fit its verb", where=verb.name, got=f"{len(rows)} models", need=f"{least} to {most}"
-        )
-    fields = made_from(verb.fields, header["fields"], where=verb.name)
-    return AnyRequest(verb, header["client"], now, rows, fields)
+    if rows.ndim != 2 or not least <= len(rows) <= most:
+        got = f"{len(rows)} models" if rows.ndim == 2 else f"shape {rows.shape}"
+        raise InputError("a request does not fit its verb", where=verb.name, got=got, need=f"{least} to {most}")
+    if not isinstance(client, str) or not isinstance(fields, Mapping):
+        raise InputError("a request has no client or no fields", where=verb.name, need="a name and a table")
+    return AnyRequest(verb, client, now, rows, made_from(verb.fields, fields, where=verb.name))
 
 
-def reply_header(reply: Reply, client: ClientId | None = None) -> dict[str, object]:
-    """Everything of a reply but its arrays; in the name of this client, if one is given."""
-    return {
-        "verb": reply.verb,
-        "client": client or reply.client,
-        "round": reply.round,
-        "examples": reply.examples,
-    }
+def reply_header(reply: Reply) -> dict[str, object]:
+    """Everything of a reply but its arrays."""
+    return {"verb": reply.verb, "client": reply.client, "round": reply.round, "examples": reply.examples}
 
 
 def read_reply(header: Header, arrays: Arrays) -> Reply:

@@ -7,7 +7,7 @@ from typing import Any, Generic, Literal, TypeAlias
 from fedclade.wire.forms import Form
 from fedclade.wire.message import AnyRequest, Fields, Reply, Request
 
-Patience: TypeAlias = Literal["train", "losses", "evaluate", "sketch"]
+DeadlineName: TypeAlias = Literal["train", "losses", "evaluate", "sketch"]
 
 
 def no_fault(_request: AnyRequest, _reply: Reply) -> str:
@@ -31,7 +31,7 @@ class Verb(Generic[Fields]):
     """Models of the net, which a blind run hides; or weights of something else."""
     fault: Callable[[Request[Fields], Reply], str] = no_fault
     """What is wrong with a reply of the right form; empty if nothing is."""
-    patience: Patience = "sketch"
+    deadline: DeadlineName = "sketch"
     """How long a reply may take: the engine's setting of this name, with `_seconds` behind it."""
     part: Literal["train", "test"] = "train"
     """Which of a client's examples a reply is about."""

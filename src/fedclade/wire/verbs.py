@@ -180,19 +180,19 @@ def moments_fault(_: Request[MomentFields], reply: Reply) -> str:
     return ""
 
 
-TRAIN = Verb(name="train", fields=TrainFields, rows=(1, 2), forms=train_forms, patience="train")
+TRAIN = Verb(name="train", fields=TrainFields, rows=(1, 2), forms=train_forms, deadline="train")
 TRAIN_MEAN = replace(TRAIN, label="train_mean")
 """The same message: the server keeps a mean, and nothing of one client."""
 TUNE = replace(TRAIN, label="tune")
 """The same with an encoder in the place of the net."""
-LOSSES = Verb(name="losses", fields=NoFields, rows=(1, MOST_ROWS), forms=losses_forms, patience="losses")
+LOSSES = Verb(name="losses", fields=NoFields, rows=(1, MOST_ROWS), forms=losses_forms, deadline="losses")
 EVALUATE = Verb(
     name="evaluate",
     fields=NoFields,
     rows=(1, 1),
     forms=evaluate_forms,
     fault=evaluate_fault,
-    patience="evaluate",
+    deadline="evaluate",
     part="test",
 )
 SKETCH = Verb(

@@ -25,7 +25,7 @@ from fedclade.nouns import ClientId, FedcladeError, Stopped, checked_ids
 from fedclade.wire import Arrival, Refusal, quote
 from fedclade.wire.codec import read_reply, request_header, round_header
 from fedclade.wire.message import AnyRequest
-from fedclade.wire.verb import Patience
+from fedclade.wire.verb import DeadlineName
 
 log = logging.getLogger("flwr")  # a ServerApp's log, which `flwr run --stream` shows
 AT_ONCE = 16  # messages handed to Flower in one call: it holds all of them in memory
@@ -37,7 +37,7 @@ LONGEST_PENANCE = 600.0  # seconds until a node that was turned away many times 
 
 @dataclass(frozen=True)
 class Deadlines:
-    """Seconds until a reply is late, by the patience of its verb; and until an enrolment is."""
+    """Seconds until a reply is late, by the deadline that its verb names; and until an enrolment is."""
 
     train: float = 600.0
     losses: float = 600.0
@@ -45,9 +45,9 @@ class Deadlines:
     sketch: float = 600.0
     enrol: float = 120.0
 
-    def of(self, patience: Patience) -> float:
-        """For verbs of this patience."""
-        return {"train": self.train, "losses": self.losses, "evaluate": self.evaluate, "sketch": self.sketch}[patience]
+    def of(self, name: DeadlineName) -> float:
+        """The one of this name."""
+        return {"train": self.train, "losses": self.losses, "evaluate": self.evaluate, "sketch": self.sketch}[name]
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ class FlowerTransport:
         if first is None:
             return
         verb, number = first.verb, first.now.number
-        deadline = self._deadlines.of(verb.patience)
+        deadline = self._deadlines.of(verb.deadline)
         clients = {self._nodes[client]: client for client in requests}
 
         def content(node: int) -> RecordDict:
