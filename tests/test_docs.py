@@ -30,7 +30,7 @@ PROSE = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", ROOT / "benchm
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 FEDCLADE = Path(sys.executable).with_name("fedclade")
 OUR_METHODS = {name: known.made for name, known in METHODS.items() if known.made.__module__.startswith("fedclade.")}
-PATIENCE = 240  # seconds for one page or example; a busy machine needs a few times what an idle one does
+PATIENCE = 900  # seconds for one page or example; a busy machine needs a few times what an idle one does
 
 
 @dataclass(frozen=True)
@@ -125,6 +125,7 @@ def test_page_has_something_that_is_run(page: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(PATIENCE + 60)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_page_is_true(page: Path, tmp_path: Path) -> None:
     here = tmp_path / "here"
