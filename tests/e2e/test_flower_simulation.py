@@ -69,7 +69,7 @@ def test_every_method_comes_to_the_same_models(experiment: Path, tmp_path: Path)
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 @pytest.mark.filterwarnings("ignore")  # Ray's own
 def test_a_run_that_was_stopped_is_resumed_on_the_command_line(experiment: Path, tmp_path: Path) -> None:
     asked = read_experiment(experiment, ["engine.name=flower"])
@@ -91,7 +91,7 @@ def test_a_run_that_was_stopped_is_resumed_on_the_command_line(experiment: Path,
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_an_interrupt_while_it_starts_leaves_nothing(experiment: Path, tmp_path: Path) -> None:
     words = [str(FEDCLADE), "run", str(experiment), "--set", "engine.name=flower", "--out", str(tmp_path / "run")]
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
