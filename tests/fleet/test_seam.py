@@ -1,5 +1,6 @@
 """The seam is narrow: an update passes few hands, and a new verb is an entry of the table and a handler."""
 
+import os
 import sys
 from functools import partial
 from types import FrameType
@@ -28,7 +29,7 @@ NOW = Round(number=1, seed=0, local=LocalTraining(epochs=1, batch=10, lr=0.1))
 def test_an_update_passes_eight_hands(alike: Federation, monkeypatch: pytest.MonkeyPatch) -> None:
     """From FedAvg's round to the kernel; every function on the way is a place to look for what became of it."""
     net = net_for("mlp", alike.shape, alike.classes)
-    if Client(net).path_name != "kernel":
+    if Client(net).path_name != "kernel" and not os.environ.get("CI"):
         pytest.skip("there is no compiled kernel here")
     seen: list[list[str]] = []
     train = Kernel.train
