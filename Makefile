@@ -20,7 +20,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 # What the kernel is built from: a change installs it anew.
-NATIVE := hatch_build.py $(wildcard src/fedclade/local/native/*.[ch]) src/fedclade/local/native/build.py
+NATIVE := hatch_build.py $(wildcard src/fedclade/client/native/*.[ch]) src/fedclade/client/native/build.py
 
 $(VENV)/.core: $(VENV)/bin/python pyproject.toml constraints.txt $(NATIVE)
 	@echo "installing fedclade and what it needs (torch is large: a minute or more) ..."
@@ -65,7 +65,7 @@ mutants: $(VENV)/.dev   ## published defects, put into a copy of fedclade: for e
 # Flower holds back typer, rich, starlette and uvicorn (typer < 0.21, rich < 15, starlette < 1.4, uvicorn < 0.50), which
 # only the command line and the dashboard import: their tests run with the newest releases too. And everything else but
 # the rooms for Flower must load and train where Flower is not. A virtual environment that has Flower is no use here.
-BARE := tests/cli tests/dashboard tests/runs/test_venue.py tests/test_without_flower.py
+BARE := tests/cli tests/dashboard tests/runs/test_backend.py tests/test_without_flower.py
 bare: $(VENV)/.core     ## before Flower is installed: what its version caps touch, with the newest releases
 	@! $(BIN)/python -c 'import flwr' 2> /dev/null || \
 	  { echo "error: Flower is installed in $(VENV); do: make VENV=.venv-bare bare" >&2; exit 2; }

@@ -7,7 +7,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-NATIVE = "src/fedclade/local/native"
+NATIVE = "src/fedclade/client/native"
 
 
 class KernelHook(BuildHookInterface):

@@ -14,30 +14,30 @@ from statistics import median
 from time import perf_counter, process_time
 
 import fedclade as fc
+from fedclade.core import Assignment, LocalTraining, Round, Row
 from fedclade.data import Federation
 from fedclade.fleet import Fleet, Scores
 from fedclade.fleet.simulated import simulated_fleet
-from fedclade.methods import ABC, FedAvg, Selection, Standing, selected
-from fedclade.methods.abc import Attended
+from fedclade.methods import ABC, FedAvg, Selection, SelectionState, select_participants
+from fedclade.methods.abc.abc import ABCState
 from fedclade.nets import net_for
-from fedclade.nouns import Assignment, LocalTraining, Round, Row
 
 TARGETS = {"mnist": (0.85, 0.90, 0.93), "fashion-mnist": (0.65, 0.70, 0.75)}
 Play = Callable[[Fleet, Round], Row]
 """One round of somebody who remembers: the new model."""
 
 
-class Choosing:
+class FedAvgWithSelection:
     """FedAvg, its participants chosen by a selection."""
 
     def __init__(self, how: Selection, fleet: Fleet, first: Row, now: Round) -> None:
-        self.how, self.standing = how, Standing()
+        self.how, self.standing = how, SelectionState()
         self.state = FedAvg().start(fleet, lambda _: first, now)[0]
 
     def __call__(self, fleet: Fleet, now: Round) -> Row:
         if self.how.selection != "random":
             models = FedAvg().assignment(self.state)
-            self.standing, now, _ = selected(self.how, self.standing, models, fleet, now)
+            self.standing, now, _ = select_participants(self.how, self.standing, models, fleet, now)
         self.state, _ = FedAvg().round(self.state, fleet, now)
         return self.state.model
 
@@ -47,9 +47,11 @@ class ByScore:
 
     def __init__(self, method: ABC, fleet: Fleet, first: Row, now: Round, truth: dict[str, int] | None = None) -> None:
         self.method = method
-        self.state: Attended = method.start(fleet, lambda _: first, now)[0]
+        self.state: ABCState = method.start(fleet, lambda _: first, now)[0]
         if truth is not None:
-            self.state = replace(self.state, standing=replace(self.state.standing, group=truth, checked=1))
+            self.state = replace(
+                self.state, selection=replace(self.state.selection, group_by_client=truth, last_check_in=1)
+            )
 
     def __call__(self, fleet: Fleet, now: Round) -> Row:
         self.state, _ = self.method.round(self.state, fleet, now)
@@ -59,21 +61,21 @@ class ByScore:
 def chooser(name: str, federation: Federation, fleet: Fleet, first: Row, now: Round, network: str) -> Play:
     """Somebody who plays rounds, by name."""
     if name in ("random", "balanced"):
-        return Choosing(Selection(selection=name), fleet, first, now)  # type: ignore[arg-type]  # one of them
+        return FedAvgWithSelection(Selection(selection=name), fleet, first, now)  # type: ignore[arg-type]  # one of them
     if name == "oracle":
         assert federation.truth is not None
         return ByScore(ABC(check_in=10**9), fleet, first, now, dict(federation.truth.labels))
-    attending = network if name == "attention" else ""
-    return ByScore(ABC(score=name, network=attending), fleet, first, now)  # type: ignore[arg-type]  # one of them
+    network_file = network if name == "attention" else ""
+    return ByScore(ABC(score=name, network=network_file), fleet, first, now)  # type: ignore[arg-type]  # one of them
 
 
-def reached(name: str, federation: Federation, asked: argparse.Namespace, seed: int) -> list[tuple[int, int]]:
+def rounds_to_targets(name: str, federation: Federation, asked: argparse.Namespace, seed: int) -> list[tuple[int, int]]:
     """Rounds and uploads until each target; the most rounds plus one if it was not reached."""
     net = net_for("abc_cnn", federation.shape, federation.classes, {"start": "he"})
     local = LocalTraining(batch=10, lr=0.01, momentum=0.9, steps=asked.steps)
     with simulated_fleet(federation, net, workers=asked.workers) as fleet:
         now = Round(0, seed, asked.chosen / asked.clients, local)
-        play = chooser(name, federation, fleet, net.first(seed), now, asked.network)
+        play = chooser(name, federation, fleet, net.initial_row(seed), now, asked.network)
         found: list[tuple[int, int]] = []
         for number in range(1, asked.most + 1):
             now = replace(now, number=number)
@@ -121,7 +123,7 @@ def main() -> None:
             source=asked.source, world="dominant", clients=asked.clients, mix=asked.mix, seed=seed
         )
         for name in asked.by:
-            found[name].append(reached(name, federation, asked, seed))
+            found[name].append(rounds_to_targets(name, federation, asked, seed))
     line = {
         "source": asked.source,
         "mix": asked.mix,

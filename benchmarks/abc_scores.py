@@ -18,16 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
+from fedclade.clustering.group_number import adjusted_rand
+from fedclade.core import ClientId, LocalTraining, Row, Rows
 from fedclade.data import Federation
 from fedclade.data.registry import source_named
 from fedclade.data.worlds.dominant import Dominant
+from fedclade.methods.abc import attention, cosine_attention
+from fedclade.methods.abc.drifts import cosine_scores, drift_groups, principal_scores
 from fedclade.nets import net_for
-from fedclade.nets.attention_shelf import attending
-from fedclade.nouns import ClientId, LocalTraining, Row, Rows
-from fedclade.relate import attention, cosine_attention
-from fedclade.relate.agreement import adjusted_rand
-from fedclade.relate.drifts import cosine_scores, drift_groups, principal_scores
-from fedclade.runs.watched import Run, reference_of, watch_run
+from fedclade.nets.attention_files import open_attention
+from fedclade_papers.attention_training.drift_recording import DriftRun, reference_of, run_with_server
 
 Scorer = Callable[[Rows], NDArray[np.float64]]
 
@@ -38,7 +38,7 @@ def in_groups(clients: tuple[ClientId, ...], scores: NDArray[np.float64], count:
     return dict(zip(clients, labels.tolist(), strict=True))
 
 
-def judged(federation: Federation, drifts: Rows, scorers: dict[str, Scorer]) -> dict[str, float]:
+def rand_indices(federation: Federation, drifts: Rows, scorers: dict[str, Scorer]) -> dict[str, float]:
     """The adjusted Rand index of every score."""
     assert federation.truth is not None
     truth, clients = federation.truth.labels, federation.clients
@@ -51,15 +51,15 @@ def judged(federation: Federation, drifts: Rows, scorers: dict[str, Scorer]) -> 
     return found
 
 
-def played(
-    run: Run, federation: Federation, rounds: list[int], scorers: dict[str, Scorer]
+def score_rounds(
+    run: DriftRun, federation: Federation, rounds: list[int], scorers: dict[str, Scorer]
 ) -> dict[int, dict[str, float]]:
     """How every score does in these rounds of a run."""
     found: dict[int, dict[str, float]] = {}
 
     def keep(number: int, drifts: Rows, _: Row) -> None:
         if number in rounds:
-            found[number] = judged(federation, drifts, scorers)
+            found[number] = rand_indices(federation, drifts, scorers)
 
     run(keep=keep)
     return found
@@ -81,9 +81,9 @@ def main() -> None:
     rounds = [int(each) for each in asked.at.split(",")]
     files = dict(each.split("=") for each in asked.network)
     scorers: dict[str, Scorer] = {
-        name: partial(attention.scores, attending(file, "attention").weights) for name, file in files.items()
+        name: partial(attention.scores, open_attention(file, "attention").weights) for name, file in files.items()
     }
-    temperature = float(attending("attention+").weights[0])
+    temperature = float(open_attention("attention+").weights[0])
     scorers |= {"attention+": partial(cosine_attention.scores, temperature)}
     scorers |= {"pca": principal_scores, "cosine": cosine_scores}
     local = LocalTraining(steps=asked.steps, batch=10, lr=0.01, momentum=0.9)
@@ -95,15 +95,16 @@ def main() -> None:
                 federation = Dominant(clients=asked.clients, mix=mix).spread(source, seed)
                 net = net_for("abc_cnn", federation.shape, federation.classes, {"start": "he"})
                 reference = reference_of(source, federation, 1000, seed)
-                run = partial(watch_run, federation, reference, net, local=local, rounds=max(rounds), seed=seed)
-                lines.append(played(run, federation, rounds, scorers))
+                run = partial(run_with_server, federation, reference, net, local=local, rounds=max(rounds), seed=seed)
+                lines.append(score_rounds(run, federation, rounds, scorers))
             for number in rounds:
                 some = [found[number] for found in lines]
                 means = {each: np.mean([found[each] for found in some]) for each in some[0]}
                 least = {each: min(found[each] for found in some) for each in some[0]}
-                told = "; ".join(f"{each} {means[each]:.2f} ({least[each]:.2f})" for each in means)
+                summary = "; ".join(f"{each} {means[each]:.2f} ({least[each]:.2f})" for each in means)
                 print(
-                    f"{name}, {mix}, {asked.clients} clients, {asked.steps} steps, round {number}: {told}", flush=True
+                    f"{name}, {mix}, {asked.clients} clients, {asked.steps} steps, round {number}: {summary}",
+                    flush=True,
                 )
             print(f"= {perf_counter() - begin:.0f} s", flush=True)
 

@@ -6,7 +6,7 @@ python benchmarks/cfl_figure3.py [--trials 1500]
 import argparse
 from time import perf_counter
 
-from fedclade.relate.theory_cfl import largest_gamma, share_correct
+from fedclade_papers.cfl_bounds import largest_gamma, share_correct
 
 GAMMAS = (1.0, 1.25, 1.5, 2.0, 2.5, 3.0)
 

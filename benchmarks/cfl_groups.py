@@ -14,6 +14,7 @@ from time import perf_counter
 import numpy as np
 
 import fedclade as fc
+from fedclade.store.events import RoundEvent
 
 WORLDS: dict[str, dict[str, object]] = {
     "swap": {"source": "mnist", "world": "label-swap", "clients": 20, "groups": 4},
@@ -48,12 +49,12 @@ def by_client(run: fc.Run) -> dict[str, float]:
     return {client: accuracy for number, client, accuracy in rows if number == last and accuracy is not None}
 
 
-def worst(one: Mapping[str, float], other: Mapping[str, float]) -> float:
+def worst_difference(one: Mapping[str, float], other: Mapping[str, float]) -> float:
     """How many points the client that fares worst has more, or fewer, by the one than by the other."""
     return round(100 * min(one[client] - other[client] for client in one), 1)
 
 
-def placed(run: fc.Run, federation: fc.Federation) -> float:
+def share_placed_right(run: fc.Run, federation: fc.Federation) -> float:
     """The share of those who came late that are with those of their own planted group."""
     assert federation.truth is not None
     truth, right = federation.truth.labels, 0
@@ -64,7 +65,7 @@ def placed(run: fc.Run, federation: fc.Federation) -> float:
     return right / len(federation.joins)
 
 
-def judged(world: str, net: str, seed: int, asked: argparse.Namespace) -> dict[str, object]:
+def evaluate_world(world: str, net: str, seed: int, asked: argparse.Namespace) -> dict[str, object]:
     """One world: what CFL makes of it, beside FedAvg."""
     made = dict(WORLDS[world])
     if asked.late:  # as many again, who come ten rounds before the end
@@ -99,27 +100,27 @@ def judged(world: str, net: str, seed: int, asked: argparse.Namespace) -> dict[s
                 out=f"{folder}/{label}",
             )
         run = runs["cfl"]
-        facts = [(event["round"], event["facts"]) for event in run.folder.events() if event["event"] == "round"]
+        facts = [(event.round, event.facts) for event in run.folder.events(RoundEvent)]
         found["right"] = run.groups == federation.truth
         found["groups"] = len(run.groups)
-        found["splits"] = [number for number, told in facts for _ in told["splits"]]
-        found["undone"] = [number for number, told in facts for _ in told.get("undone", ())]
+        found["splits"] = [number for number, round_facts in facts for _ in round_facts["splits"]]
+        found["undone"] = [number for number, round_facts in facts for _ in round_facts.get("undone", ())]
         if asked.late:
-            found["newcomers placed right"] = placed(run, federation)
+            found["newcomers placed right"] = share_placed_right(run, federation)
         found["cfl"] = round(100 * run.accuracy, 1)
         if "fedavg" in runs:
             one, other = by_client(run), by_client(runs["fedavg"])
             found["fedavg"] = round(100 * runs["fedavg"].accuracy, 1)
-            found["worst client"] = worst(one, other)
+            found["worst client"] = worst_difference(one, other)
             if "same examples" in runs:
-                found["worst client, of the same examples"] = worst(one, by_client(runs["same examples"]))
+                found["worst client, of the same examples"] = worst_difference(one, by_client(runs["same examples"]))
         if asked.signs:
-            for at, told in facts:
+            for at, round_facts in facts:
                 print(
                     at,
                     [
                         {k: round(v, 3) if isinstance(v, float) else v for k, v in each.items()}
-                        for each in told["clusters"]
+                        for each in round_facts["clusters"]
                     ],
                 )
     found["seconds"] = round(perf_counter() - begin)
@@ -155,7 +156,7 @@ def main() -> None:
         for net in asked.nets.split(","):
             lines = []
             for seed in range(asked.first, asked.first + asked.seeds):
-                lines.append(judged(world, net, seed, asked))
+                lines.append(evaluate_world(world, net, seed, asked))
                 print(world, net, seed, *(f"{name} {value}" for name, value in lines[-1].items()), sep="; ", flush=True)
             right = sum(bool(line["right"]) for line in lines)
             means = {

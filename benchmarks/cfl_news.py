@@ -14,6 +14,7 @@ from cfl_groups import cut, number
 
 import fedclade as fc
 from fedclade.methods import method_named
+from fedclade.store.events import EvaluationEvent, RoundEvent
 
 
 def main() -> None:
@@ -56,19 +57,17 @@ def main() -> None:
                 evaluate_every=10,
                 out=f"{folder}/{type(method).__name__}",
             )
-            events = list(run.folder.events())
-            for event in events:
-                if event["event"] == "evaluation":
-                    print(f"  round {event['round']}: perplexity {float(str(event['perplexity'])):.1f}", flush=True)
-                elif event["event"] == "round" and method is cfl:
-                    facts = event["facts"]
-                    assert isinstance(facts, dict)
+            for event in run.folder.events():
+                if isinstance(event, EvaluationEvent):
+                    print(f"  round {event.round}: perplexity {event.perplexity:.1f}", flush=True)
+                elif isinstance(event, RoundEvent) and method is cfl:
+                    facts = event.facts
                     for split in facts["splits"]:
                         parts = [dict(Counter(topics[client] for client in part)) for part in split["parts"]]
-                        print(f"  round {event['round']}: split into {parts}", flush=True)
-                    if int(str(event["round"])) % 10 == 0:
+                        print(f"  round {event.round}: split into {parts}", flush=True)
+                    if event.round % 10 == 0:
                         shown = {name: round(value, 3) for name, value in facts["clusters"][0].items()}
-                        print(f"  round {event['round']}: {shown}, gap {facts['separation_gaps'][0]:.3f}", flush=True)
+                        print(f"  round {event.round}: {shown}, gap {facts['separation_gaps'][0]:.3f}", flush=True)
             print(
                 f"{type(method).__name__}: perplexity {float(str(run.result['perplexity'])):.1f}, "
                 f"ARI {run.result['ari']}, {len(run.groups)} groups, {perf_counter() - begin:.0f} s",

@@ -15,12 +15,12 @@ import numpy as np
 from flt_groups import WORLDS, agreement
 
 import fedclade as fc
+from fedclade.core import ClientId, LocalTraining, Round
 from fedclade.data import ClientData, Federation, Part, Pool
 from fedclade.fleet import Reply
-from fedclade.fleet.simulated import Wire, simulated_fleet, undisturbed
-from fedclade.methods.taskonomy import Taskonomy
+from fedclade.fleet.simulated import Wire, pass_through, simulated_fleet
+from fedclade.methods.flt.state import FLTState
 from fedclade.nets import net_for
-from fedclade.nouns import ClientId, LocalTraining, Round
 
 LOCAL = LocalTraining(lr=0.05)
 DEFAULT_WORLDS = {"liars": "S1,ROT", "drift": "S1,ROT,PERM", "watching": "S1,ROT,PERM", "both": "S1,S2,ROT,PERM"}
@@ -30,18 +30,23 @@ def world(name: str, seed: int, **changes: object) -> Federation:
     return fc.data.build(seed=seed, **WORLDS[name], **changes)  # type: ignore[arg-type]  # each of the right type
 
 
-def played(
-    method: fc.FLT, federation: Federation, seed: int, rounds: int, participation: float = 0.2, wire: Wire = undisturbed
-) -> Iterator[tuple[Taskonomy, Mapping[str, Any]]]:
+def play_rounds(
+    method: fc.FLT,
+    federation: Federation,
+    seed: int,
+    rounds: int,
+    participation: float = 0.2,
+    wire: Wire = pass_through,
+) -> Iterator[tuple[FLTState, Mapping[str, Any]]]:
     """State and facts after every round, from round 0 on. Newcomers are placed when they come."""
     net = net_for("logistic", federation.shape, federation.classes)
     with simulated_fleet(federation, net, wire=wire, workers=0) as fleet:
-        state = method.start(fleet, partial(net.first, seed), Round(0, seed))[0]
+        state = method.start(fleet, partial(net.initial_row, seed), Round(0, seed))[0]
         yield state, {}
         for number in range(1, rounds + 1):
             now = Round(number, seed, participation, LOCAL)
             fleet.begin(number)
-            late = tuple(client for client in fleet.clients() if client not in state.models.home)
+            late = tuple(client for client in fleet.clients() if client not in state.models.row_by_client)
             state = method.place(state, late, fleet, now)[0] if late else state
             state, facts = method.round(state, fleet, now)
             yield state, facts
@@ -50,23 +55,26 @@ def played(
 def newcomers(name: str, seed: int, origin: str = "known") -> dict[str, object]:
     """A fifth of the clients, or a whole group, come in round 1: whose group is each placed in, by one message?"""
     federation = world(name, seed, newcomers={"rounds": (1,), "origin": origin})
-    (before, _), (after, _) = played(fc.FLT(), federation, seed, 1, 0.01)
+    (before, _), (after, _) = play_rounds(fc.FLT(), federation, seed, 1, 0.01)
     assert federation.truth is not None
     truth, late = federation.truth.labels, sorted(federation.joins)
     of_group: dict[int, set[int]] = {}
-    for client, group in before.group.items():
+    for client, group in before.group_by_client.items():
         of_group.setdefault(group, set()).add(truth[client])
-    right = [of_group.get(after.group[client]) == ({truth[client]} if origin == "known" else None) for client in late]
-    return {"newcomers": len(late), "right": sum(right), "ari": round(agreement(after.group, truth), 4)}
+    right = [
+        of_group.get(after.group_by_client[client]) == ({truth[client]} if origin == "known" else None)
+        for client in late
+    ]
+    return {"newcomers": len(late), "right": sum(right), "ari": round(agreement(after.group_by_client, truth), 4)}
 
 
 def drift(name: str, seed: int, settings: Mapping[str, object]) -> dict[str, object]:
     """A tenth of the clients change group at round 10: who is where after the first clustering that follows?"""
     federation = world(name, seed, drift={"round": 10, "share": 0.1})
-    before: Taskonomy | None = None
+    before: FLTState | None = None
     looked = 0
     number = -1
-    for state, facts in played(fc.FLT(**settings), federation, seed, 40):  # type: ignore[arg-type]  # of the right type
+    for state, facts in play_rounds(fc.FLT(**settings), federation, seed, 40):  # type: ignore[arg-type]  # of the right type
         number += 1
         looked += facts.get("looked", 0)
         if facts.get("clustered_again"):
@@ -78,11 +86,11 @@ def drift(name: str, seed: int, settings: Mapping[str, object]) -> dict[str, obj
     assert truth is not None
     assert before is not None
     changed = set(federation.changes[0].data)
-    majority = majorities(state.group, truth.labels)
-    at_home = {client: majority[group] == truth.labels[client] for client, group in state.group.items()}
+    majority = majorities(state.group_by_client, truth.labels)
+    at_home = {client: majority[group] == truth.labels[client] for client, group in state.group_by_client.items()}
     others = [client for client in federation.clients if client not in changed]
-    renamed = majorities(state.group, before.group, others)
-    moved = [client for client in others if renamed[state.group[client]] != before.group[client]]
+    renamed = majorities(state.group_by_client, before.group_by_client, others)
+    moved = [client for client in others if renamed[state.group_by_client[client]] != before.group_by_client[client]]
     return {
         "round": number,
         "changed": len(changed),
@@ -113,10 +121,10 @@ def liars(name: str, seed: int) -> dict[str, object]:
             liar = reply.verb == "changed" and reply.client in lying
             yield replace(reply, arrays={"changed": np.array(True)}) if liar else reply
 
-    told = [facts for _, facts in played(fc.FLT(flags=1), federation, seed, 30, 0.5, wire)][1:]
+    facts_by_round = [facts for _, facts in play_rounds(fc.FLT(flags=1), federation, seed, 30, 0.5, wire)][1:]
     return {
-        "flags": sum(facts["flags"] for facts in told),
-        "clustered again": sum(facts["clustered_again"] for facts in told),
+        "flags": sum(facts["flags"] for facts in facts_by_round),
+        "clustered again": sum(facts["clustered_again"] for facts in facts_by_round),
     }
 
 
@@ -133,11 +141,11 @@ def both(name: str, seed: int) -> dict[str, object]:
     return {"ari": round(agreement(found.partition.labels, federation.truth.labels), 4), "groups": found.count}
 
 
-SHOWN: dict[str, Callable[[str, int], dict[str, object]]] = {
+BENCHMARKS: dict[str, Callable[[str, int], dict[str, object]]] = {
     "newcomers": newcomers,
     "strangers": partial(newcomers, origin="new"),
     "drift": partial(drift, settings={"flags": 2}),
-    "watching": partial(drift, settings={"watch": True}),
+    "watching": partial(drift, settings={"watch_updates": True}),
     "liars": liars,
     "both": both,
 }
@@ -145,13 +153,13 @@ SHOWN: dict[str, Callable[[str, int], dict[str, object]]] = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=SHOWN)
+    parser.add_argument("what", choices=BENCHMARKS)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--from", type=int, default=100, dest="first")
     parser.add_argument("--worlds")
     asked = parser.parse_args()
     for name in (asked.worlds or DEFAULT_WORLDS.get(asked.what, "S1,S2,ROT,PERM")).split(","):
-        lines = [SHOWN[asked.what](name, seed) for seed in range(asked.first, asked.first + asked.seeds)]
+        lines = [BENCHMARKS[asked.what](name, seed) for seed in range(asked.first, asked.first + asked.seeds)]
         columns = {key: [line.get(key) for line in lines] for key in lines[0]}
         print(asked.what, name, *(f"{key} {values}" for key, values in columns.items()), sep="; ", flush=True)
 

@@ -3,7 +3,7 @@
 FEDCLADE_DATA must hold MNIST, EMNIST, the writers and CIFAR-10. The truth is read here, to judge, and by nothing else.
 
     python benchmarks/flt_groups.py --seeds 10 --from 100 [--worlds S1,S2,...]
-    python benchmarks/flt_groups.py --signature encoder [--embedding umap] [--tuning clients|together]
+    python benchmarks/flt_groups.py --signature kind=encoder umap_dimensions=2 own_tuning_epochs=5
     python benchmarks/flt_groups.py --preset paper|published
 """
 
@@ -15,6 +15,8 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 import fedclade as fc
+from fedclade.methods import method_named
+from fedclade.runs.experiment import apply_change
 
 WORLDS: dict[str, dict[str, object]] = {
     "S1": {"source": "mnist", "world": "classes", "clients": 100, "groups": 5},
@@ -39,16 +41,13 @@ WORLDS: dict[str, dict[str, object]] = {
 }
 
 
-OURS = ("seeds", "first", "worlds")  # options that are no settings of FLT
-
-
 def agreement(one: Mapping[str, int], other: Mapping[str, int]) -> float:
     """The adjusted Rand index over the clients that both have."""
     both = sorted(set(one) & set(other))
     return float(adjusted_rand_score([one[client] for client in both], [other[client] for client in both]))
 
 
-def built(world: str, seed: int) -> fc.Federation:
+def build_world(world: str, seed: int) -> fc.Federation:
     """One world of the table."""
     recipe = dict(WORLDS[world])
     some = recipe.pop("some", 0)
@@ -63,9 +62,9 @@ def some_of(federation: fc.Federation, count: int, seed: int) -> fc.Federation:
     return fc.Federation("some", {client: federation[client] for client in sorted(stay)}, federation.classes, truth)
 
 
-def looked_at(world: str, seed: int, method: fc.FLT) -> dict[str, object]:
+def evaluate_world(world: str, seed: int, method: fc.FLT) -> dict[str, object]:
     """One world: what was found, and again without a fifth of the clients."""
-    federation = built(world, seed)
+    federation = build_world(world, seed)
     begin = perf_counter()
     found = fc.find_groups(federation, method, seed=seed)
     seconds = perf_counter() - begin
@@ -76,7 +75,7 @@ def looked_at(world: str, seed: int, method: fc.FLT) -> dict[str, object]:
         "groups": found.count,
         "outliers": len(found.outliers),
         "confidence": round(found.confidence, 3),
-        "gates": {kind: round(gate, 3) for kind, gate in found.gates.items()},
+        "gates": {kind: round(gate, 3) for kind, gate in found.separations.items()},
         "same without a fifth": round(agreement(found.partition.labels, again.partition.labels), 4),
         "seconds": round(seconds, 2),
     }
@@ -86,16 +85,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--from", type=int, default=100, dest="first")
-    parser.add_argument("--noise", type=float, default=0.0)
-    parser.add_argument("--gamma", type=float)
+    parser.add_argument("--gamma", type=float, default=0.0)
+    parser.add_argument("--preset", default="none")
+    parser.add_argument("--signature", nargs="*", default=(), help="settings of the signature: name=value")
     parser.add_argument("--worlds", default=",".join(WORLDS))
-    for name in ("preset", "signature", "embedding", "tuning", "distance", "cut", "encoder"):
-        parser.add_argument(f"--{name}")
     asked = parser.parse_args()
-    given = {name: value for name, value in vars(asked).items() if value is not None and name not in OURS}
-    method = fc.FLT(**given)
+    tables: dict[str, object] = {"method": {"preset": asked.preset, "gamma": asked.gamma, "signature": {}}}
+    for setting in asked.signature:
+        apply_change(tables, f"method.signature.{setting}")
+    method = method_named("flt", tables["method"])
     for world in asked.worlds.split(","):
-        lines = [looked_at(world, seed, method) for seed in range(asked.first, asked.first + asked.seeds)]
+        lines = [evaluate_world(world, seed, method) for seed in range(asked.first, asked.first + asked.seeds)]
         columns = {name: [line[name] for line in lines] for name in lines[0]}
         print(world, *(f"{name} {values}" for name, values in columns.items()), sep="; ", flush=True)
 

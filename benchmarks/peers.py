@@ -33,9 +33,9 @@ from fedclade.data import SOURCES
 HERE = Path(__file__).resolve().parent
 CONSTRAINTS = HERE.parent / "constraints.txt"
 OURS = "fedclade"
-LOOK = 0.05  # seconds from one look at the processes to the next
-PATIENCE = 900  # seconds for one program
-KEEP_ALIVE = 36  # prctl's PR_SET_CHILD_SUBREAPER: orphans below this process become its own children
+POLL_SECONDS = 0.05  # seconds from one look at the processes to the next
+TIMEOUT_SECONDS = 900  # seconds for one program
+PR_SET_CHILD_SUBREAPER = 36  # prctl's PR_SET_CHILD_SUBREAPER: orphans below this process become its own children
 TICKS = os.sysconf("SC_CLK_TCK")
 QUIET = {
     "OMP_NUM_THREADS": "1",
@@ -161,9 +161,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 if peer.name in reasons:
                     continue
                 say(f"turn {repeat + 1} of {asked.repeats}: {OURS}, then {peer.name}")
-                ours = play(FEDCLADE, Path(sys.executable), place, settings)
+                ours = run_program(FEDCLADE, Path(sys.executable), place, settings)
                 try:
-                    pairs[peer.name].append(Pair(play(peer, pythons[peer.name], place, settings), ours))
+                    pairs[peer.name].append(Pair(run_program(peer, pythons[peer.name], place, settings), ours))
                 except CannotRun as why:
                     reasons[peer.name] = str(why)
                     say(f"{peer.name}: {why}")
@@ -172,9 +172,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "data": source,
             "settings": asdict(settings),
             "repeats": asked.repeats,
-            "fedclade": figures([pair.ours for each in pairs.values() for pair in each]),
+            "fedclade": medians([pair.ours for each in pairs.values() for pair in each]),
             "peers": [
-                standing(peer, version_of(peer, pythons.get(peer.name)), pairs[peer.name], reasons.get(peer.name))
+                peer_result(peer, version_of(peer, pythons.get(peer.name)), pairs[peer.name], reasons.get(peer.name))
                 for peer in peers
             ],
         }
@@ -226,17 +226,17 @@ def say(text: str) -> None:
 
 def write_examples(path: Path, settings: Settings) -> str:
     """Everybody's examples as bytes, in one file; returns where they come from."""
-    draw = np.random.default_rng(settings.seed)
-    if SOURCES["mnist"].here():
+    rng = np.random.default_rng(settings.seed)
+    if SOURCES["mnist"].is_available():
         source = SOURCES["mnist"].load()
         assert source.test is not None
         name, train, test = "mnist", source.train, source.test
         pools = [(np.asarray(pool.inputs), np.asarray(pool.labels)) for pool in (train, test)]
     else:
         name = "stand-in: scikit-learn's digits, enlarged and moved"
-        pools = [enlarged(60_000, draw), enlarged(10_000, draw)]
+        pools = [enlarged_digits(60_000, rng), enlarged_digits(10_000, rng)]
     (inputs, labels), (tested, wanted) = pools
-    order = draw.permutation(len(labels))[: settings.clients * (len(labels) // settings.clients)]
+    order = rng.permutation(len(labels))[: settings.clients * (len(labels) // settings.clients)]
     shape = (settings.clients, -1)
     np.savez(
         path,
@@ -248,14 +248,14 @@ def write_examples(path: Path, settings: Settings) -> str:
     return name
 
 
-def enlarged(count: int, draw: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def enlarged_digits(count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """So many pictures of 28 x 28: real digits of 8 x 8, three times as large, anywhere, with noise."""
     digits = SOURCES["digits"].load().train
-    picked = draw.integers(len(digits.labels), size=count)
+    picked = rng.integers(len(digits.labels), size=count)
     small = np.asarray(digits.inputs)[picked].reshape(count, 8, 8).astype(np.float32)
     large = np.kron(small / small.max() * 230, np.ones((1, 3, 3), np.float32))
-    canvas = draw.integers(0, 26, size=(count, 28, 28)).astype(np.float32)
-    rows, columns = draw.integers(5, size=(2, count))
+    canvas = rng.integers(0, 26, size=(count, 28, 28)).astype(np.float32)
+    rows, columns = rng.integers(5, size=(2, count))
     for number in range(count):
         canvas[number, rows[number] : rows[number] + 24, columns[number] : columns[number] + 24] += large[number]
     return canvas.astype(np.uint8), np.asarray(digits.labels)[picked]
@@ -312,7 +312,7 @@ def version_of(peer: Peer, python: Path | None) -> str:
     return subprocess.run([str(python), "-c", code], capture_output=True, text=True, check=False).stdout.strip()
 
 
-def play(peer: Peer, python: Path, place: Path, settings: Settings) -> Turn:
+def run_program(peer: Peer, python: Path, place: Path, settings: Settings) -> Turn:
     """Run a program once, and watch it and everything that it starts."""
     out = place / "told.jsonl"
     out.unlink(missing_ok=True)
@@ -336,11 +336,11 @@ def play(peer: Peer, python: Path, place: Path, settings: Settings) -> Turn:
         process = subprocess.Popen(words, cwd=place, env=environment, stdout=said, stderr=subprocess.STDOUT)
         while process.poll() is None:
             clock.look()
-            if time.time() - begin > PATIENCE:
+            if time.time() - begin > TIMEOUT_SECONDS:
                 end_all()
                 process.wait()
-                raise CannotRun(f"it was not done after {PATIENCE} seconds")
-            time.sleep(LOOK)
+                raise CannotRun(f"it was not done after {TIMEOUT_SECONDS} seconds")
+            time.sleep(POLL_SECONDS)
         wall = time.time() - begin
         clock.look()
         end_all()
@@ -348,16 +348,16 @@ def play(peer: Peer, python: Path, place: Path, settings: Settings) -> Turn:
         text = said.read()
     if process.returncode:
         raise CannotRun(f"exit code {process.returncode}: {last_line(text)}")
-    told = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
-    if [line["round"] for line in told] != list(range(1, settings.rounds + 1)):
-        raise CannotRun(f"it told of {len(told)} rounds, and not of 1 to {settings.rounds}: {last_line(text)}")
-    first, last = told[0]["time"], told[-1]["time"]
+    rounds = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
+    if [line["round"] for line in rounds] != list(range(1, settings.rounds + 1)):
+        raise CannotRun(f"it told of {len(rounds)} rounds, and not of 1 to {settings.rounds}: {last_line(text)}")
+    first, last = rounds[0]["time"], rounds[-1]["time"]
     return Turn(
         wall=wall,
         cpu=clock.total(),
         round_wall=(last - first) / (settings.rounds - 1),
         round_cpu=(clock.at(last) - clock.at(first)) / (settings.rounds - 1),
-        accuracy=told[-1]["accuracy"],
+        accuracy=rounds[-1]["accuracy"],
     )
 
 
@@ -365,14 +365,14 @@ class Processors:
     """Processor time of all processes below this one. It is looked at often: some end without anybody asking them."""
 
     def __init__(self) -> None:
-        self._before = {pid: spent(pid) or 0.0 for pid in below(os.getpid())}
+        self._before = {pid: cpu_seconds(pid) or 0.0 for pid in descendants(os.getpid())}
         self._spent: dict[int, float] = {}
         self._looks: list[tuple[float, float]] = []
 
     def look(self) -> None:
         """Add up what every process has used until now; one that is gone keeps what it had."""
-        for pid in below(os.getpid()):
-            if pid not in self._before and (seconds := spent(pid)) is not None:
+        for pid in descendants(os.getpid()):
+            if pid not in self._before and (seconds := cpu_seconds(pid)) is not None:
                 self._spent[pid] = max(seconds, self._spent.get(pid, 0.0))
         self._looks.append((time.time(), self.total()))
 
@@ -386,7 +386,7 @@ class Processors:
         return float(np.interp(moment, times, totals))
 
 
-def below(pid: int) -> list[int]:
+def descendants(pid: int) -> list[int]:
     """All processes below a process."""
     found: list[int] = []
     waiting = [pid]
@@ -401,7 +401,7 @@ def below(pid: int) -> list[int]:
     return found
 
 
-def spent(pid: int) -> float | None:
+def cpu_seconds(pid: int) -> float | None:
     """The processor time of one process in seconds, without its children's; None: it is gone."""
     try:
         words = Path("/proc", str(pid), "stat").read_text().rpartition(")")[2].split()
@@ -412,14 +412,14 @@ def spent(pid: int) -> float | None:
 
 def keep_orphans() -> None:
     """Processes whose parent ends before them stay below this one, where they are seen and ended."""
-    if ctypes.CDLL(None).prctl(KEEP_ALIVE, 1, 0, 0, 0):
+    if ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
         raise OSError("prctl failed: this benchmark needs Linux")
 
 
 def end_all() -> None:
     """End what a program left behind: only processes below this one, each by its number."""
     deadline = time.time() + 10
-    while left := below(os.getpid()):
+    while left := descendants(os.getpid()):
         for pid in left:
             try:
                 os.kill(pid, signal.SIGTERM if time.time() < deadline else signal.SIGKILL)
@@ -430,7 +430,7 @@ def end_all() -> None:
                 pass
         except ChildProcessError:
             return
-        time.sleep(LOOK)
+        time.sleep(POLL_SECONDS)
 
 
 def free_port() -> int:
@@ -441,12 +441,12 @@ def free_port() -> int:
     return port
 
 
-def figures(turns: Sequence[Turn]) -> dict[str, float]:
+def medians(turns: Sequence[Turn]) -> dict[str, float]:
     """The middle of every figure over some turns."""
     return {name: median(getattr(turn, name) for turn in turns) for name in asdict(turns[0])} if turns else {}
 
 
-def standing(peer: Peer, version: str, pairs: Sequence[Pair], reason: str | None) -> dict[str, object]:
+def peer_result(peer: Peer, version: str, pairs: Sequence[Pair], reason: str | None) -> dict[str, object]:
     """What is known of a peer: its figures and its ratios to fedclade, or the reason why there are none."""
     known: dict[str, object] = {"peer": peer.name, "version": version, "processes": peer.processes, "reason": reason}
     if not pairs:
@@ -454,7 +454,7 @@ def standing(peer: Peer, version: str, pairs: Sequence[Pair], reason: str | None
     names = ("wall", "cpu", "round_wall", "round_cpu")
     return {
         **known,
-        **figures([pair.its for pair in pairs]),
+        **medians([pair.its for pair in pairs]),
         **{f"ratio_{name}": median(getattr(p.its, name) / getattr(p.ours, name) for p in pairs) for name in names},
         "turns": [asdict(pair.its) for pair in pairs],
         "fedclade_turns": [asdict(pair.ours) for pair in pairs],

@@ -10,7 +10,7 @@ from fedclade import plugins
 METHOD = '''
 from dataclasses import dataclass, replace
 from fedclade.methods import Facts, Needs
-from fedclade.nouns import Assignment, ClientId, Row, settings
+from fedclade.core import Assignment, ClientId, Row, settings
 
 @dataclass(frozen=True, eq=False)
 class OneModel:
@@ -42,7 +42,7 @@ class Mean:
 
 
 def write_package(folder: Path, name: str, entries: Mapping[str, Mapping[str, str]], module: str = "") -> None:
-    """A package of this name, version 1.0, whose one module has these lines; `entries` by group, such as `methods`."""
+    """Write a package, version 1.0, with one module of these lines; `entries` by group, such as `methods`."""
     metadata = folder / f"{name}-1.0.dist-info"
     metadata.mkdir(parents=True)
     (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")

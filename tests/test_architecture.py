@@ -12,77 +12,86 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parents[1] / "src" / "fedclade"
+SOURCE = Path(__file__).parents[1] / "src"
 
-BELOW = {"nets", "data", "nouns"}
+BELOW = {"nets", "data", "core"}
 FACE = {"fleet", "fleet.fleet", "fleet.results"}  # the fleet as a method sees it
 # Each room, and what it may import; from the top of the house to its floor.
 MAY_IMPORT: dict[str, set[str]] = {
     "__main__": {"cli"},
+    "papers": {
+        *("cli.screen", "api", "report", "runs", "store", "methods", "clustering"),
+        *("fleet.simulated", "fleet.ledger", "client", *BELOW),
+    },
     "cli": {
-        *("", "api", "bench", "dashboard", "deploy", "export", "papers", "report", "runs"),
-        *("methods", "relate", "data", "nets", "nouns", "plugins"),
+        *("", "api", "bench", "dashboard", "deploy", "export", "report", "runs", "store", "cli.screen"),
+        *("methods", "clustering", "data", "nets", "core", "plugins"),
     },
-    "testing": {*FACE, "runs", "methods", "fleet.simulated", "fleet.transport", "wire", *BELOW},
-    "dashboard": {"report", "runs", "nouns", ""},
-    "export": {"runs", "nouns", ""},
-    "deploy": {*FACE, "runs", "fleet.build", "fleet.flower", "fleet.site", *BELOW},
-    "papers": {"report", "runs", "methods", "relate", "fleet.simulated", "fleet.ledger", "local", *BELOW},
-    "api": {"report", "runs", "methods", "relate", *BELOW},
-    "bench": {*FACE, "runs", "methods", "fleet.simulated", "local", *BELOW},
-    "report": {"runs", "relate", "nouns", ""},
+    "cli.screen": {"runs", "store", "core", ""},
+    "testing": {*FACE, "runs", "store", "methods", "fleet.simulated", "fleet.transport", "wire", *BELOW},
+    "dashboard": {"report", "runs", "store", "core", ""},
+    "export": {"runs", "store", "core", ""},
+    "deploy": {*FACE, "runs", "store", "fleet.build", "fleet.flower", "fleet.site", *BELOW},
+    "api": {"report", "runs", "store", "methods", "clustering", *BELOW},
+    "bench": {*FACE, "runs", "store", "methods", "fleet.simulated", "client", *BELOW},
+    "report": {"runs", "store", "methods", "clustering", "data", "core", ""},
     "runs": {
-        *(*FACE, "methods", "relate", "fleet.ledger", "fleet.simulated", "fleet.flower", "fleet.site", "local"),
-        *(*BELOW, "plugins"),
+        *(*FACE, "store", "methods", "clustering", "fleet.ledger", "fleet.simulated", "fleet.flower", "fleet.site"),
+        *("client", *BELOW, "plugins"),
     },
-    "methods": {*FACE, "relate", "nouns"},
-    "relate": {"nouns"},
-    "fleet.simulated": {*FACE, "fleet.build", "fleet.transport", "fleet.workers", "local", "wire", *BELOW},
+    "store": {"core"},
+    "methods": {*FACE, "clustering", "core"},
+    "clustering": {"core"},
+    "fleet.simulated": {*FACE, "fleet.build", "fleet.transport", "fleet.workers", "client", "wire", *BELOW},
     "fleet.flower": {*FACE, "fleet.build", "fleet.transport", "fleet.site", "wire", *BELOW},
-    "fleet.build": {*FACE, "fleet.transport", "nets"},
+    "fleet.build": {*FACE, "fleet.transport", "nets", "core"},
     "fleet": {"fleet.fleet", "fleet.results", "fleet.ledger", "fleet.transport"},
-    "fleet.fleet": {"fleet.gate", "fleet.ledger", "fleet.results", "fleet.transport", "wire", "nouns"},
-    "fleet.gate": {"fleet.transport", "wire", "nouns"},
-    "fleet.ledger": {"wire", "nouns"},
-    "fleet.results": {"nouns"},
-    "fleet.transport": {"wire", "nouns"},
-    "fleet.site": {"local", "wire", *BELOW},
-    "fleet.workers": {"local", "wire", "nouns"},
-    "local": {"wire", *BELOW},
-    "wire": {"nouns"},
-    "nets": {"nouns"},
-    "data": {"nouns"},
-    "nouns": {"plugins"},
+    "fleet.fleet": {"fleet.gate", "fleet.ledger", "fleet.results", "fleet.transport", "wire", "core"},
+    "fleet.gate": {"fleet.transport", "wire", "core"},
+    "fleet.ledger": {"wire", "core"},
+    "fleet.results": {"core"},
+    "fleet.transport": {"wire", "core"},
+    "fleet.site": {"client", "wire", *BELOW},
+    "fleet.workers": {"client", "wire", "core"},
+    "client": {"wire", *BELOW},
+    "wire": {"core"},
+    "nets": {"core"},
+    "data": {"core"},
+    "core": {"plugins"},
     "plugins": set(),
-    "": {"api", "data", "methods", "nouns", "runs"},  # the package itself: names for others, loaded when asked for
+    "": {"api", "data", "methods", "core", "runs"},  # the package itself: names for others, loaded when asked for
 }
+ROOMS_INSIDE = ("cli.screen",)  # parts of a room that may import other things than the rest
 ONLY_HERE = {
-    "torch": {"nets", "local", "bench"},
+    "torch": {"nets", "client", "bench", "papers"},
     "flwr": {"fleet.flower"},
     "ray": {"fleet.flower"},
     "cryptography": {"deploy"},
-    "typer": {"cli"},
+    "typer": {"cli", "cli.screen", "papers"},
     "starlette": {"dashboard"},
     "uvicorn": {"dashboard"},
     "sse_starlette": {"dashboard"},
     "tensorboardX": {"export"},
     "mlflow": {"export"},
-    "multiprocessing": {"fleet.workers", "runs", "cli"},
+    "multiprocessing": {"fleet.workers", "runs", "cli", "papers"},
 }
 FORBIDDEN_IMPORTS = {"pickle", "cPickle", "dill", "joblib", "shelve", "marshal", "cloudpickle"}
 FORBIDDEN_CALLS = {"eval", "exec", "torch.load", "yaml.load"}
 
 
 def room_of(module: str) -> str:
-    """`fedclade.fleet.gate` -> `fleet.gate`; `fedclade.data.worlds.iid` -> `data`."""
-    parts = module.split(".")[1:]
-    return ".".join(parts[:2]) if parts[:1] == ["fleet"] else parts[0] if parts else ""
+    """`fedclade.fleet.gate` -> `fleet.gate`; `fedclade.data.worlds.iid` -> `data`; of the papers' package `papers`."""
+    package, *parts = module.split(".")
+    if package == "fedclade_papers":
+        return "papers"
+    inside = next((room for room in ROOMS_INSIDE if f"{'.'.join(parts)}.".startswith(f"{room}.")), "")
+    return inside or (".".join(parts[:2]) if parts[:1] == ["fleet"] else parts[0] if parts else "")
 
 
 def is_allowed(room: str, module: str) -> bool:
     """Whether the modules of a room may import a module, ours or not."""
     top = module.partition(".")[0]
-    if top == "fedclade":
+    if top in ("fedclade", "fedclade_papers"):
         return room_of(module) in (room, *MAY_IMPORT[room])
     return room in ONLY_HERE.get(top, {room}) and top not in FORBIDDEN_IMPORTS
 
@@ -110,16 +119,20 @@ class Module:
 class Sources:
     """All modules below a folder, each parsed once."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, *folders: Path) -> None:
         self.modules: dict[str, Module] = {}
-        for path in sorted(folder.rglob("*.py")):
-            parts = path.relative_to(folder.parent).with_suffix("").parts
+        for path in (path for folder in folders for path in sorted(folder.rglob("*.py"))):
+            parts = (
+                path.relative_to(next(folder for folder in folders if folder in path.parents).parent)
+                .with_suffix("")
+                .parts
+            )
             name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
             self.modules[name] = Module(name, ast.parse(path.read_text(), str(path)))
 
     def home(self, module: str, name: str) -> str:
         """The module of ours that defines a name, however many others pass it on."""
-        if f"{module}.{name}" in self.modules:  # `from fedclade.runs import lock`
+        if f"{module}.{name}" in self.modules:  # `from fedclade.store import lock`
             return f"{module}.{name}"
         onwards = self.modules[module].imported.get(name) if module in self.modules else None
         return self.home(*onwards) if onwards and onwards[0].startswith("fedclade") else module
@@ -163,29 +176,29 @@ class Sources:
 
 @pytest.fixture(scope="module")
 def sources() -> Sources:
-    return Sources(SOURCE)
+    return Sources(SOURCE / "fedclade", SOURCE / "fedclade_papers")
 
 
 def test_imports_point_down(sources: Sources) -> None:
     assert {room_of(name) for name in sources.modules} <= set(MAY_IMPORT), "a room is not in the plan"
-    wrong = sources.wrong_imports()
-    assert not wrong, "\n".join(["imports that do not point down:", *wrong])
+    faults = sources.wrong_imports()
+    assert not faults, "\n".join(["imports that do not point down:", *faults])
 
 
 def test_nothing_executable_is_loaded(sources: Sources) -> None:
-    wrong = sources.wrong_calls()
-    assert not wrong, "\n".join(["calls that can run what they read:", *wrong])
+    faults = sources.wrong_calls()
+    assert not faults, "\n".join(["calls that can run what they read:", *faults])
 
 
 def test_the_check_sees_what_is_wrong(tmp_path: Path) -> None:
     """Each kind of fault, in files of its own."""
     house = tmp_path / "fedclade"
     files = {
-        "local/__init__.py": "from fedclade.local.bench import Bench\n",
-        "local/bench.py": "import torch\nclass Bench: ...\n",
-        "runs/loop.py": "from fedclade.local import Bench as Bench\n",
-        "fleet/results.py": "from fedclade.nouns import Row\n",
-        "nouns/__init__.py": "class Row: ...\n",
+        "client/__init__.py": "from fedclade.client.bench import Bench\n",
+        "client/bench.py": "import torch\nclass Bench: ...\n",
+        "runs/loop.py": "from fedclade.client import Bench as Bench\n",
+        "fleet/results.py": "from fedclade.core import Row\n",
+        "core/__init__.py": "class Row: ...\n",
         "methods/good.py": "from fedclade.fleet.results import Row\nimport fedclade.fleet.results as p\nx = p.Row\n",
         "methods/up.py": "def f():\n    from fedclade.runs import loop\nimport torch.nn\nimport pickle\n",
         "export/csv.py": "from fedclade.runs import loop\nx = loop.Bench\nfrom . import y\neval(x)\n",
@@ -196,12 +209,12 @@ def test_the_check_sees_what_is_wrong(tmp_path: Path) -> None:
         (house / name).write_text(text)
     sources = Sources(house)
     assert sources.wrong_imports() == [
-        "fedclade.export.csv:2 imports Bench of fedclade.local.bench through fedclade.runs.loop",
+        "fedclade.export.csv:2 imports Bench of fedclade.client.bench through fedclade.runs.loop",
         "fedclade.export.csv:3: a relative import",
         "fedclade.methods.up:2 imports fedclade.runs.loop",
         "fedclade.methods.up:3 imports torch.nn",
         "fedclade.methods.up:4 imports pickle",
-        "fedclade.report.page:1 imports Bench of fedclade.local.bench through fedclade.runs.loop",
+        "fedclade.report.page:1 imports Bench of fedclade.client.bench through fedclade.runs.loop",
     ]
     assert sources.wrong_calls() == ["fedclade.export.csv:4 calls eval", "fedclade.report.page:2 calls load"]
 
@@ -211,7 +224,7 @@ def test_public_names_are_all_there() -> None:
 
     for name in fedclade.__all__:
         assert getattr(fedclade, name) is not None
-    assert set(fedclade._HOMES) | {"__version__"} == set(fedclade.__all__)
+    assert set(fedclade._MODULE_BY_NAME) | {"__version__"} == set(fedclade.__all__)
     with pytest.raises(AttributeError, match="nothing_like_it"):
         _ = fedclade.nothing_like_it
 

@@ -16,17 +16,17 @@ from pathlib import Path
 
 import pytest
 
+from fedclade.core import LocalTraining
 from fedclade.data import SOURCES, WORLDS, OwnData
-from fedclade.data.recipe import OVER, read_recipe
-from fedclade.methods import METHODS, Selection
+from fedclade.data.recipe import MODIFIERS, read_recipe
+from fedclade.methods import METHODS, ClassMoments, Encoder, Selection
 from fedclade.nets import NETS
-from fedclade.nouns import LocalTraining
 from fedclade.runs.experiment import EngineSettings, FlowerSettings, RunSettings, read_experiment
 
 ROOT = Path(__file__).parents[1]
-DOCS = sorted((ROOT / "docs").glob("*.md"))
-PAGES = [ROOT / "README.md", *DOCS]
-PROSE = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", ROOT / "benchmarks" / "README.md"]
+MAPS = [ROOT / "docs" / "one-update.md", *sorted((ROOT / "docs" / "methods").glob("*.md"))]  # held by test_map.py
+PAGES = [ROOT / "README.md", *(page for page in sorted((ROOT / "docs").glob("*.md")) if page not in MAPS)]
+PROSE = [*PAGES, *MAPS, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", ROOT / "benchmarks" / "README.md"]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 FEDCLADE = Path(sys.executable).with_name("fedclade")
 OUR_METHODS = {name: known.made for name, known in METHODS.items() if known.made.__module__.startswith("fedclade.")}
@@ -82,25 +82,25 @@ def script(page: Path) -> str:
 
 def shown(page: Path) -> list[tuple[str, set[str]]]:
     """Every command of the page, and what the page says that it prints."""
-    told: list[tuple[str, set[str]]] = []
+    entries: list[tuple[str, set[str]]] = []
     for block in blocks(page):
         for line in block.lines if block.kind == "console" else ():
             if line.startswith("$ "):
-                told.append((line, set()))
+                entries.append((line, set()))
             elif line.strip() not in ("", "..."):
-                told[-1][1].add(shape(line))
-    return told
+                entries[-1][1].add(shape(line))
+    return entries
 
 
 def printed(transcript: str) -> list[tuple[str, set[str]]]:
     """Every command that was run, and what it printed."""
-    told: list[tuple[str, set[str]]] = [("", set())]
+    entries: list[tuple[str, set[str]]] = [("", set())]
     for line in transcript.splitlines():
         if line.startswith("$ fedclade"):
-            told.append((line, set()))
+            entries.append((line, set()))
         else:
-            told[-1][1].add(shape(line))
-    return told[1:]
+            entries[-1][1].add(shape(line))
+    return entries[1:]
 
 
 def shape(line: str) -> str:
@@ -165,6 +165,7 @@ def defaults(kind: type) -> Iterator[tuple[str, str]]:
             yield field.name, "required"
         else:
             value = list(field.default) if isinstance(field.default, tuple) else field.default
+            value = value.kind if isinstance(value, ClassMoments) else value  # a nested table stands by its kind
             yield field.name, f'`"{value}"`' if isinstance(value, str) else f"`{value}`"
 
 
@@ -192,9 +193,13 @@ def test_reference_names_every_setting_with_its_default() -> None:
         "[engine] with Flower": FlowerSettings,
     }
     for heading, kind in alone.items():
-        told = [row[:3] for row in rows(f"### {heading}")]
+        entries = [row[:3] for row in rows(f"### {heading}")]
         for name, default in defaults(kind):
-            assert any(row[0] == f"`{name}`" and row[2] == default for row in told), f"{heading} {name} = {default}"
+            assert any(row[0] == f"`{name}`" and row[2] == default for row in entries), f"{heading} {name} = {default}"
+    for signature in (ClassMoments, Encoder):
+        entries = [row[:3] for row in rows("#### Signatures of FLT")]
+        for name, default in defaults(signature):
+            assert name == "kind" or any((row[0], row[2]) == (f"`{name}`", default) for row in entries), name
     for name, default in defaults(OwnData):
         assert any(row[0] == f"`{name}`" and row[2] == default for row in rows("## Own data")), f"{name} = {default}"
     named: dict[str, dict[str, type]] = {
@@ -210,11 +215,11 @@ def test_reference_names_every_setting_with_its_default() -> None:
 
 
 def test_reference_names_what_goes_over_a_world() -> None:
-    told = [tuple(row[:3]) for row in rows("### A world that changes")]
-    for over, kind in OVER.items():
+    entries = [tuple(row[:3]) for row in rows("### A world that changes")]
+    for over, kind in MODIFIERS.items():
         assert f"`[data.{over}]`" in (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
         for name, default in defaults(kind):
-            assert any((row[0], row[2]) == (f"`{name}`", default) for row in told), f"{over}.{name} = {default}"
+            assert any((row[0], row[2]) == (f"`{name}`", default) for row in entries), f"{over}.{name} = {default}"
 
 
 def test_reference_names_everything_with_a_name() -> None:
@@ -234,13 +239,13 @@ def test_reference_names_everything_with_a_name() -> None:
 
 def test_reference_tells_the_planted_truth() -> None:
     asked: dict[str, dict[str, object]] = {"structured": {"groups": 2, "clients": 20}, "dominant": {"examples": 20}}
-    told = {row[0].strip("`"): row[2] for row in rows("## Worlds") if len(row) == 4}
+    entries = {row[0].strip("`"): row[2] for row in rows("## Worlds") if len(row) == 4}
     for name in WORLDS:
         if name == "writers":  # needs a source with writers
-            assert told[name] == "none"
+            assert entries[name] == "none"
             continue
         truth = read_recipe({"source": "digits", "world": name, **asked.get(name, {})}).federation(0).truth
-        assert told[name] == ("none" if truth is None else "one group" if len(truth) == 1 else "the groups"), name
+        assert entries[name] == ("none" if truth is None else "one group" if len(truth) == 1 else "the groups"), name
 
 
 @pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)

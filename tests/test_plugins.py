@@ -9,23 +9,17 @@ from pathlib import Path
 import pytest
 
 import fedclade as fc
-from cli.calling import call, parsed
+from cli.calling import call, error_of, output_of, parsed
 from fedclade.cli.app import code_of
 from fedclade.methods import METHODS, method_named
-from fedclade.nouns import InputError
 from installing import METHOD, forget, installed, write_package
+from refusals import check_refused
 
 EXPERIMENT = """
-[data]
-source = "digits"
-world = "iid"
-clients = 4
-[net]
-name = "logistic"
-[run]
-rounds = 2
-[engine]
-workers = 0
+data = {source = "digits", world = "iid", clients = 4}
+net = {name = "logistic"}
+run = {rounds = 2}
+engine = {workers = 0}
 """
 LISTS = {"methods": "methods", "nets": "models", "sources": "data list", "worlds": "worlds"}
 
@@ -45,10 +39,11 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def test_a_method_is_run_resumed_and_reported_by_its_name(packages: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_package(packages, "middle", {"methods": {"plain-mean": "middle:Mean"}}, METHOD)
-    listed = parsed("methods --json", capsys)["plain-mean"]
+    listed = parsed("methods --json", capsys)
     wanted = {"summary": "The plain mean.", "settings": {"weight": 1.0}, "package": "middle", "version": "1.0"}
-    assert listed == wanted
-    assert "The plain mean. (package middle 1.0)" in call("methods", capsys)[1]
+    assert listed["plain-mean"] == wanted
+    assert set(listed["fedavg"]) == {"summary", "settings"}  # type: ignore[call-overload]  # ours, as before
+    assert "The plain mean. (package middle 1.0)" in output_of("methods", capsys)
     ran = parsed("run experiment.toml --set method.name=plain-mean --out mine --json", capsys)
     assert ran["method"] == "plain-mean"
     assert parsed("resume mine --json", capsys) == ran
@@ -56,13 +51,8 @@ def test_a_method_is_run_resumed_and_reported_by_its_name(packages: Path, capsys
     assert 'name = "plain-mean"' in Path("mine/experiment.toml").read_text()
     noted = json.loads(Path("mine/environment.json").read_text())["plugins"]
     assert noted == {"method": {"name": "plain-mean", "package": "middle", "version": "1.0"}}
-
-
-def test_what_is_our_own_is_listed_as_before(packages: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_package(packages, "middle", {"methods": {"plain-mean": "middle:Mean"}}, METHOD)
-    assert set(parsed("methods --json", capsys)["fedavg"]) == {"summary", "settings"}  # type: ignore[call-overload]
-    parsed("run experiment.toml --out mine --json", capsys)
-    assert "plugins" not in json.loads(Path("mine/environment.json").read_text())
+    parsed("run experiment.toml --out ours --json", capsys)
+    assert "plugins" not in json.loads(Path("ours/environment.json").read_text())
 
 
 def test_a_run_without_its_package_says_what_to_install(packages: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -70,13 +60,11 @@ def test_a_run_without_its_package_says_what_to_install(packages: Path, capsys: 
     parsed("run experiment.toml --set method.name=plain-mean --out mine --json", capsys)
     (packages / "middle-1.0.dist-info" / "entry_points.txt").unlink()
     forget()
-    code, out, err = call("resume mine", capsys)
-    assert (code, out, err.count("\n")) == (2, "", 1)
+    err = error_of("resume mine", capsys)
     assert err.startswith('error: the method is not known, mine/experiment.toml, method.name: got "plain-mean"')
     assert err.endswith("do: install the package that brings it: pip install middle==1.0\n")
     assert call("report mine", capsys)[0] == 0  # which reads the folder only
-    code, _, err = call("run experiment.toml --set method.name=plain-mean", capsys)
-    assert code == 2
+    err = error_of("run experiment.toml --set method.name=plain-mean", capsys)
     assert err.endswith("do: install the package that brings it, if it is a plug-in\n")
     Path("mine/environment.json").write_text("{}")
     assert call("resume mine", capsys)[0] == 2
@@ -100,23 +88,20 @@ def test_a_broken_plugin_gives_one_warning(how: str, packages: Path, capsys: pyt
     module, got = BROKEN[how]
     write_package(packages, "broken", {"methods": {"plain-mean": "broken:Mean"}}, module)
     need = "broken:Mean, a class of @settings, all with defaults, with needs, start, round, assignment and place"
-    warning = (
-        f'warning: plug-in "plain-mean" of package broken 1.0 cannot be used: got {got}, need {need}; '
-        "do: pip install --upgrade broken, or pip uninstall broken\n"
-    )
+    what = 'warning: plug-in "plain-mean" of package broken 1.0 cannot be used'
+    do = "pip install --upgrade broken, or pip uninstall broken"
     code, out, err = call("methods --json", capsys)
-    assert (code, err) == (0, warning)
-    assert list(json.loads(out)) == list(METHODS.own)
-    assert call("run experiment.toml --quiet --out mine", capsys)[::2] == (0, ""), "told once in a process"
-    code, _, err = call("run experiment.toml --set method.name=plain-mean", capsys)
-    assert (code, err.count("\n")) == (2, 1)
+    assert (code, err) == (0, f"{what}: got {got}, need {need}; do: {do}\n")
+    assert list(json.loads(out)) == list(METHODS.registered_entries)
+    assert call("run experiment.toml --quiet --out mine", capsys)[::2] == (0, ""), "once in a process"
+    err = error_of("run experiment.toml --set method.name=plain-mean", capsys)
     assert err.startswith("error: the method is not known, ")
 
 
 @pytest.mark.parametrize(
     ("group", "module"),
     [
-        ("nets", "from fedclade.nouns import settings\n@settings\nclass Thing: pass"),
+        ("nets", "from fedclade.core import settings\n@settings\nclass Thing: pass"),
         ("sources", "def Thing(folder): pass"),
         ("sources", "class Thing: pass"),
         ("worlds", "Thing = None"),
@@ -133,8 +118,8 @@ def test_a_broken_plugin_of_any_kind(
     assert re.match(r'warning: plug-in "zebra" of package broken 1\.0 cannot be used: got \w+Error: ', err)
     assert "zebra" not in out
     found = parsed("doctor --json", capsys)
-    told = {"kind": group.removesuffix("s"), "name": "zebra", "package": "broken", "version": "1.0", "state": "broken"}
-    assert found["plugins"] == [told]
+    plugin = {"kind": group.removesuffix("s"), "name": "zebra", "package": "broken", "version": "1.0"}
+    assert found["plugins"] == [{**plugin, "state": "broken"}]
     assert not found["checks"]["plug-ins can be used"]  # type: ignore[index]
 
 
@@ -170,16 +155,14 @@ TAKEN = {
 def test_a_name_of_our_own_is_taken(group: str, packages: Path, capsys: pytest.CaptureFixture[str]) -> None:
     name, value, command = TAKEN[group]
     write_package(packages, "middle", {group: {name: value}}, METHOD + "\ndef main(): print('not ours')\n")
-    line = (
-        f"the name of a {group.removesuffix('s')} is taken, fedclade.{group}: "
-        f'got "{name}" of fedclade and of package middle 1.0, need one owner; do: pip uninstall middle\n'
-    )
+    got = f'"{name}" of fedclade and of package middle 1.0, need one owner; do: pip uninstall middle'
+    line = f"the name of a {group.removesuffix('s')} is taken, fedclade.{group}: got {got}\n"
     for words in (command, *(["run experiment.toml"] if group != "commands" else [])):
-        assert call(words, capsys) == (2, "", "error: " + line)
+        assert error_of(words, capsys) == "error: " + line
     assert call("--version", capsys)[::2] == (0, "")
     assert call("--help", capsys)[::2] == (0, "warning: " + line if group == "commands" else "")
     found = parsed("doctor --json", capsys)
-    assert [(told["name"], told["state"]) for told in found["plugins"]] == [(name, "taken")]  # type: ignore[attr-defined]
+    assert [(plugin["name"], plugin["state"]) for plugin in found["plugins"]] == [(name, "taken")]  # type: ignore[attr-defined]
     assert not list(Path.cwd().glob("runs"))
 
 
@@ -187,21 +170,18 @@ def test_two_packages_with_one_name(packages: Path, capsys: pytest.CaptureFixtur
     write_package(packages, "first", {"methods": {"mean": "first:Mean"}, "commands": {"hello": "first:main"}}, METHOD)
     write_package(packages, "second", {"methods": {"mean": "second:Mean"}, "commands": {"hello": "second:main"}})
     for words, kind, name in (("methods", "method", "mean"), ("hello", "command", "hello")):
-        assert call(words, capsys) == (
-            2,
-            "",
-            f'error: the name of a {kind} is taken, fedclade.{kind}s: got "{name}" of package first 1.0 and of '
-            "package second 1.0, need one owner; do: pip uninstall first or pip uninstall second\n",
-        )
+        got = f'"{name}" of package first 1.0 and of package second 1.0'
+        do = "pip uninstall first or pip uninstall second"
+        line = f"the name of a {kind} is taken, fedclade.{kind}s: got {got}, need one owner; do: {do}\n"
+        assert error_of(words, capsys) == f"error: {line}"
     assert call("models --quiet", capsys)[::2] == (0, ""), "which has nothing to do with it"
 
 
 def test_a_name_that_a_script_has_registered_is_taken(packages: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_package(packages, "middle", {"methods": {"mine": "middle:Mean"}}, METHOD)
-    monkeypatch.setattr(METHODS, "own", dict(METHODS.own))
+    monkeypatch.setattr(METHODS, "registered_entries", dict(METHODS.registered_entries))
     fc.register("mine", fc.FedAvg)
-    with pytest.raises(InputError, match='got "mine" of fedclade and of package middle'):
-        method_named("mine")
+    check_refused('got "mine" of fedclade and of package middle', method_named, "mine")
     del METHODS["mine"]
     other = type(method_named("mine", {"weight": 0.5}))
     fc.register("mine", other, finds_groups=True)  # the package's own class: no two owners
@@ -211,8 +191,7 @@ def test_a_name_that_a_script_has_registered_is_taken(packages: Path, monkeypatc
 
     del METHODS["mine"]
     fc.register("mine", another.Mean)
-    with pytest.raises(InputError, match=r'got "mine" of module another, by fedclade\.register and of package middle'):
-        method_named("mine")
+    check_refused(r'got "mine" of module another, by fedclade\.register and of package middle', method_named, "mine")
 
 
 def test_a_module_may_read_the_registry_that_it_is_in(packages: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -224,22 +203,18 @@ def test_a_module_may_read_the_registry_that_it_is_in(packages: Path, capsys: py
 def test_a_bug_in_a_plugin_is_not_ours(packages: Path, capsys: pytest.CaptureFixture[str]) -> None:
     module = METHOD.replace("updates.rows.mean(axis=0)", "updates.no_such_thing")
     write_package(packages, "middle", {"methods": {"mine": "middle:Mean"}}, module)
-    said = "error: a bug in package middle, AttributeError: "
-    code, _, err = call("run experiment.toml --set method.name=mine --out mine", capsys)
-    assert code == 1
-    assert err.startswith(said)
-    code, _, err = call("compare experiment.toml -m mine -m fedavg --jobs 2 --out both", capsys)
-    assert code == 1
-    assert err.startswith(said)
+    for words in ("run experiment.toml --set method.name=mine", "compare experiment.toml -m mine -m fedavg --jobs 2"):
+        assert error_of(words, capsys, code=1).startswith("error: a bug in package middle, AttributeError: ")
 
 
 COMMAND = '''
 import typer
 from fedclade.cli.screen import Json, Quiet, emit
+from refusals import check_refused
 
 def hello(code: int = 0, as_json: Json = False, quiet: Quiet = False) -> None:
     """Say hello."""
-    from fedclade.nouns import InputError
+    from fedclade.core import InputError
 
     if code == 1:
         raise ZeroDivisionError("by zero")
@@ -272,8 +247,8 @@ def test_a_command_is_like_our_own(words: str, capsys: pytest.CaptureFixture[str
     assert "Say hello." in call(f"{words} -h", capsys)[1]
     assert call(f"{words} --code 5", capsys) == (5, "", "")
     assert call(f"{words} --code 2", capsys) == (2, "", "error: nobody is here, hello: need somebody\n")
-    bug = "a bug in package greeting, ZeroDivisionError: by zero; do: run again with --debug and report what it prints"
-    assert call(f"{words} --code 1", capsys) == (1, "", f"error: {bug}\n")
+    bug = "error: a bug in package greeting, ZeroDivisionError: by zero; do: run again with --debug"
+    assert error_of(f"{words} --code 1", capsys, code=1).startswith(bug)
     assert code_of([*words.split(), "--code", "1"], debug=True) == 1
     assert "Traceback" in capsys.readouterr().err
     first = words.split()[0]

@@ -87,7 +87,7 @@ def main():
             trainer.local_process(handler.downlink_package(), chosen)
             for package in trainer.uplink_package():
                 handler.load(package)
-            task.told(handler.round, accuracy_of(handler.model, *test))
+            task.write_round(handler.round, accuracy_of(handler.model, *test))
 
 
 if __name__ == "__main__":

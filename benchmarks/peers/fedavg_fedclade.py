@@ -1,7 +1,6 @@
 """FedAvg with fedclade: a whole run with its folder and checkpoints, every client tested in every round."""
 
 import tempfile
-from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +8,7 @@ from task import Task, examples
 
 import fedclade as fc
 from fedclade.data import ClientData, Federation, Part, Pool
+from fedclade.store.events import EvaluationEvent
 
 
 def federation(task):
@@ -16,10 +16,10 @@ def federation(task):
     held = examples(task.data)
     trained = Pool(held["train_inputs"].reshape(-1, 1, 28, 28), held["train_labels"].reshape(-1))
     tested = Pool(held["test_inputs"].reshape(-1, 1, 28, 28), held["test_labels"])
-    learn = np.split(np.arange(len(trained.labels)), task.clients)
-    judge = np.split(np.arange(len(tested.labels)), task.clients)
+    train_parts = np.split(np.arange(len(trained.labels)), task.clients)
+    test_parts = np.split(np.arange(len(tested.labels)), task.clients)
     data = {
-        f"client-{number:03d}": ClientData(Part(trained, learn[number]), Part(tested, judge[number]))
+        f"client-{number:03d}": ClientData(Part(trained, train_parts[number]), Part(tested, test_parts[number]))
         for number in range(task.clients)
     }
     return Federation("peers", data, classes=10)
@@ -43,6 +43,5 @@ if __name__ == "__main__":
             seed=task.seed,
             workers=task.workers,
         )
-        for event in run.folder.events():
-            if event["event"] == "evaluation":
-                task.told(event["round"], event["accuracy"], datetime.fromisoformat(event["time"]).timestamp())
+        for event in run.folder.events(EvaluationEvent):
+            task.write_round(event.round, event.accuracy, event.seconds)

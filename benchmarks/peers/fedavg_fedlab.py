@@ -39,7 +39,7 @@ class Server(FedAvgServerHandler):
     def load(self, payload):
         done = super().load(payload)
         if done:
-            self.task.told(self.round, accuracy_of(self.model, *self.test))
+            self.task.write_round(self.round, accuracy_of(self.model, *self.test))
         return done
 
 

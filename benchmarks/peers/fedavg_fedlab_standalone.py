@@ -27,7 +27,7 @@ class Pipeline(StandalonePipeline):
         self.task, self.test = task, task.test()
 
     def evaluate(self):
-        self.task.told(self.handler.round, accuracy_of(self.handler.model, *self.test))
+        self.task.write_round(self.handler.round, accuracy_of(self.handler.model, *self.test))
 
 
 def main():

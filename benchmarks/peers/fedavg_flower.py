@@ -34,8 +34,8 @@ def train(message, context):
             optimiser.zero_grad()
             cross_entropy(model(some), wanted).backward()
             optimiser.step()
-    told = {"arrays": ArrayRecord(model.state_dict()), "metrics": MetricRecord({"num-examples": len(labels)})}
-    return Message(content=RecordDict(told), reply_to=message)
+    reply = {"arrays": ArrayRecord(model.state_dict()), "metrics": MetricRecord({"num-examples": len(labels)})}
+    return Message(content=RecordDict(reply), reply_to=message)
 
 
 @server_app.main()
@@ -49,7 +49,7 @@ def main(grid, context):
         model.load_state_dict(arrays.to_torch_state_dict())
         accuracy = accuracy_of(model, inputs, labels)
         if number > 0:
-            task.told(number, accuracy)
+            task.write_round(number, accuracy)
         return MetricRecord({"accuracy": accuracy})
 
     strategy = FedAvg(

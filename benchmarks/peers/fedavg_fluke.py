@@ -11,7 +11,7 @@ from task import Task, one_thread
 from torchmetrics import Accuracy
 
 
-class Tell(FederationObserver):
+class RoundWriter(FederationObserver):
     """The end of a round, for fluke's observers."""
 
     def __init__(self, task):
@@ -22,7 +22,7 @@ class Tell(FederationObserver):
         self.accuracy = evals["accuracy"]
 
     def end_round(self, round):
-        self.task.told(round, self.accuracy)
+        self.task.write_round(round, self.accuracy)
 
 
 def main():
@@ -51,7 +51,7 @@ def main():
         model=task.first_model(),
     )
     algorithm = FedAVG(task.clients, DataSplitter(data), settings)
-    algorithm.set_callbacks(Tell(task))
+    algorithm.set_callbacks(RoundWriter(task))
     algorithm.run(task.rounds, task.chosen / task.clients)
 
 

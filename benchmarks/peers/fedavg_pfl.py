@@ -37,7 +37,7 @@ class Perceptron(torch.nn.Module):
         return {"accuracy": Weighted(right, len(labels))}
 
 
-class Tell(TrainingProcessCallback):
+class RoundWriter(TrainingProcessCallback):
     """The end of a round."""
 
     def __init__(self, task):
@@ -46,7 +46,7 @@ class Tell(TrainingProcessCallback):
     def after_central_iteration(self, aggregate_metrics, model, *, central_iteration):
         found = get_overall_value(aggregate_metrics[StringMetricName("Central val | accuracy")])
         if int(os.environ.get("RANK", "0")) == 0:
-            self.task.told(central_iteration + 1, found)
+            self.task.write_round(central_iteration + 1, found)
         return False, Metrics()
 
 
@@ -54,12 +54,12 @@ def client_data(task):
     """Each client's examples in an order that changes whenever it takes part, as pfl itself never shuffles."""
     held = {client: task.train(client) for client in range(task.clients)}
 
-    def made(client):
+    def make_dataset(client):
         inputs, labels = held[client]
         order = torch.randperm(len(labels))
         return PyTorchTensorDataset((inputs[order], labels[order]), user_id=str(client))
 
-    return FederatedDataset(made, get_user_sampler("minimize_reuse", list(range(task.clients))))
+    return FederatedDataset(make_dataset, get_user_sampler("minimize_reuse", list(range(task.clients))))
 
 
 def main():
@@ -85,7 +85,7 @@ def main():
         model_eval_params=NNEvalHyperParams(local_batch_size=None),
         callbacks=[
             CentralEvaluationCallback(test, model_eval_params=NNEvalHyperParams(local_batch_size=None)),
-            Tell(task),
+            RoundWriter(task),
         ],
     )
 

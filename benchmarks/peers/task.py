@@ -28,12 +28,12 @@ class Task:
     def train(self, client):
         """A client's inputs (examples, 784) and labels."""
         held = examples(self.data)
-        return scaled(held["train_inputs"][client]), torch.from_numpy(held["train_labels"][client])
+        return scale_pixels(held["train_inputs"][client]), torch.from_numpy(held["train_labels"][client])
 
     def test(self):
         """The inputs and labels that the common model is judged by."""
         held = examples(self.data)
-        return scaled(held["test_inputs"]), torch.from_numpy(held["test_labels"])
+        return scale_pixels(held["test_inputs"]), torch.from_numpy(held["test_labels"])
 
     def model(self):
         """The papers' perceptron, without dropout."""
@@ -44,7 +44,7 @@ class Task:
         torch.manual_seed(self.seed)
         return self.model()
 
-    def told(self, number, accuracy, at=None):
+    def write_round(self, number, accuracy, at=None):
         """A round has ended, evaluation included: now, or at this time (seconds since 1970)."""
         line = {"round": number, "time": time.time() if at is None else at, "accuracy": float(accuracy)}
         with open(self.out, "a", encoding="utf-8") as out:
@@ -58,7 +58,7 @@ def examples(path):
         return {name: held[name] for name in held.files}
 
 
-def scaled(pixels):
+def scale_pixels(pixels):
     """Bytes as 0 to 1."""
     return torch.from_numpy(pixels.reshape(len(pixels), -1)).float() / 255
 

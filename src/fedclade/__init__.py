@@ -15,46 +15,49 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fedclade import data
     from fedclade.api import Comparison, compare, find_groups, resume, train
+    from fedclade.core import FedcladeError, Groups
     from fedclade.data import Federation
-    from fedclade.methods import ABC, CFL, FLT, IFCA, PCA, Ditto, FedAvg, FedProx, FedSEM, FineTuned, Local, register
-    from fedclade.nouns import FedcladeError, Groups
+    from fedclade.methods import (
+        ABC,
+        CFL,
+        FLT,
+        IFCA,
+        ClassMoments,
+        Ditto,
+        Encoder,
+        FedAvg,
+        FedProx,
+        FedSEM,
+        FineTuned,
+        Local,
+        PCAKMeansHC,
+        register,
+    )
     from fedclade.runs.run import Run
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "data": "fedclade.data",
-    "ABC": "fedclade.methods",
-    "CFL": "fedclade.methods",
-    "Comparison": "fedclade.api",
-    "Ditto": "fedclade.methods",
-    "FLT": "fedclade.methods",
-    "FedAvg": "fedclade.methods",
-    "FedProx": "fedclade.methods",
-    "FedSEM": "fedclade.methods",
-    "FedcladeError": "fedclade.nouns",
-    "Federation": "fedclade.data",
-    "FineTuned": "fedclade.methods",
-    "Groups": "fedclade.nouns",
-    "IFCA": "fedclade.methods",
-    "Local": "fedclade.methods",
-    "PCA": "fedclade.methods",
-    "Run": "fedclade.runs.run",
-    "compare": "fedclade.api",
-    "find_groups": "fedclade.api",
-    "register": "fedclade.methods",
-    "resume": "fedclade.api",
-    "train": "fedclade.api",
+_NAMES = {
+    "fedclade.api": ("Comparison", "compare", "find_groups", "resume", "train"),
+    "fedclade.core": ("FedcladeError", "Groups"),
+    "fedclade.data": ("Federation",),
+    "fedclade.methods": (
+        *("ABC", "CFL", "Ditto", "FLT", "FedAvg", "FedProx", "FedSEM", "FineTuned", "IFCA", "Local", "PCAKMeansHC"),
+        *("ClassMoments", "Encoder", "register"),
+    ),
+    "fedclade.runs.run": ("Run",),
 }
+_MODULE_BY_NAME = {"data": "fedclade.data", **{name: module for module, names in _NAMES.items() for name in names}}
 
 __all__ = [
     "ABC",
     "CFL",
     "FLT",
     "IFCA",
-    "PCA",
+    "ClassMoments",
     "Comparison",
     "Ditto",
+    "Encoder",
     "FedAvg",
     "FedProx",
     "FedSEM",
@@ -63,6 +66,7 @@ __all__ = [
     "FineTuned",
     "Groups",
     "Local",
+    "PCAKMeansHC",
     "Run",
     "__version__",
     "compare",
@@ -76,10 +80,10 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Load a public name when it is first asked for: `import fedclade` costs nothing, torch costs seconds."""
-    if name not in _HOMES:
+    if name not in _MODULE_BY_NAME:
         raise AttributeError(f"module 'fedclade' has no attribute {name!r}")
-    home = importlib.import_module(_HOMES[name])
-    found = home if name == "data" else getattr(home, name)
+    module = importlib.import_module(_MODULE_BY_NAME[name])
+    found = module if name == "data" else getattr(module, name)
     globals()[name] = found
     return found
 

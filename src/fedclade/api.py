@@ -5,28 +5,27 @@ from dataclasses import dataclass, is_dataclass
 from pathlib import Path
 from typing import TypedDict, Unpack
 
+from fedclade.core import InputError, LocalTraining
+from fedclade.core.html import html_table
+from fedclade.core.settings import SettingsT, build_settings, names_of, settings_table, unknown_name_error
 from fedclade.data import Federation
-from fedclade.methods import FLT, AnyMethod, Found, Selection
+from fedclade.methods import FLT, AnyMethod, FoundGroups, Selection
 from fedclade.nets import Module
 from fedclade.nets.registry import architecture_named
-from fedclade.nouns import InputError, LocalTraining
-from fedclade.nouns.html import html_table
-from fedclade.nouns.settings import made_from, names_of, plain, unknown
-from fedclade.report.comparison import HEADINGS, Line, as_text, compared
+from fedclade.report.comparison import HEADINGS, ComparisonRow, as_text, compare_runs
 from fedclade.report.html import write_report
 from fedclade.runs import compare as comparing
-from fedclade.runs import groups as finding
+from fedclade.runs import group_search as finding
 from fedclade.runs import run as runs
 from fedclade.runs.experiment import PYTHON, EngineSettings, Experiment, RunSettings, check_selection
-from fedclade.runs.folder import new_name
 from fedclade.runs.run import Run
+from fedclade.store.files import new_run_name
 
-OwnNet = Callable[[], Module]
-FUNCTIONS = ("needs", "start", "round", "assignment", "place")  # what makes a method
+METHOD_FUNCTIONS = ("needs", "start", "round", "assignment", "place")  # that every method has
 
 
 class Settings(TypedDict, total=False):
-    """Settings of a run; what is left out has the default of the experiment's TOML."""
+    """Settings of a run; one that is left out has the default of the experiment's TOML."""
 
     rounds: int
     participation: float
@@ -50,7 +49,7 @@ def train(
     federation: Federation,
     method: AnyMethod,
     *,
-    net: str | OwnNet = "mlp",
+    net: str | Callable[[], Module] = "mlp",
     net_settings: Mapping[str, object] | None = None,
     out: str | Path | None = None,
     **settings: Unpack[Settings],
@@ -59,15 +58,15 @@ def train(
 
     `net` is a name (see `fedclade models`), or a function that returns a `torch.nn.Module`.
     """
-    experiment = planned(federation, method, net, net_settings, settings)
-    return runs.start(experiment, out=None if out is None else Path(out), federation=federation, own_net=own(net))
+    experiment = make_experiment(federation, method, net, net_settings, settings)
+    return runs.start(experiment, out=None if out is None else Path(out), federation=federation, own_net=own_net(net))
 
 
 def resume(
     path: str | Path,
     *,
     federation: Federation | None = None,
-    net: OwnNet | None = None,
+    net: Callable[[], Module] | None = None,
     workers: int | None = None,
     repair: bool = False,
 ) -> Run:
@@ -85,12 +84,12 @@ class Comparison:
     runs: tuple[Run, ...]
 
     @property
-    def lines(self) -> tuple[Line, ...]:
+    def lines(self) -> tuple[ComparisonRow, ...]:
         """The table: one line for each method."""
-        return compared([run.folder for run in self.runs])
+        return compare_runs([run.folder for run in self.runs])
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the table."""
+        """The table, for a notebook."""
         return html_table(f"{len(self.runs)} runs", HEADINGS, [as_text(line) for line in self.lines])
 
     def report(self, path: str | Path) -> Path:
@@ -103,7 +102,7 @@ def compare(
     methods: Sequence[AnyMethod],
     *,
     seeds: int = 1,
-    net: str | OwnNet = "mlp",
+    net: str | Callable[[], Module] = "mlp",
     net_settings: Mapping[str, object] | None = None,
     out: str | Path | None = None,
     jobs: int = 1,
@@ -116,21 +115,22 @@ def compare(
     """
     if seeds < 1 or not methods:
         raise InputError("there is nothing to compare", got=f"{len(methods)} methods, {seeds} seeds", need="1 or more")
-    folder = Path("runs") / new_name("compare", PYTHON) if out is None else Path(out)
+    folder = Path("runs") / new_run_name("compare", PYTHON) if out is None else Path(out)
     different = [method for number, method in enumerate(methods) if method not in methods[:number]]
-    all_of = [planned(federation, method, net, net_settings, settings) for method in different]
+    experiments = [make_experiment(federation, method, net, net_settings, settings) for method in different]
+    first = experiments[0].run.seed
     plans = {
         folder / f"{plan.method_name}-{number}-seed{seed}": plan.with_seed(seed)
-        for seed in range(all_of[0].run.seed, all_of[0].run.seed + seeds)
-        for number, plan in enumerate(all_of)
+        for seed in range(first, first + seeds)
+        for number, plan in enumerate(experiments)
     }
-    return Comparison(comparing.compare(plans, federation=federation, own_net=own(net), jobs=jobs))
+    return Comparison(comparing.compare(plans, federation=federation, own_net=own_net(net), jobs=jobs))
 
 
-def find_groups(federation: Federation, method: FLT | None = None, *, seed: int = 0, workers: int = 0) -> Found:
+def find_groups(federation: Federation, method: FLT | None = None, *, seed: int = 0, workers: int = 0) -> FoundGroups:
     """Which clients belong together: FLT's one-shot step alone. Nothing is trained, and the truth is not read.
 
-    `groups` are tuples of ids, `outliers` clients that are like nobody, `count` how many groups there are and
+    `groups` are tuples of ids, `outliers` the clients that are unlike all others, `count` how many groups there are and
     `confidence` how sure that is; behind it stand `squared` (distances), `tree`, `order` and `silhouettes`.
     """
     check_federation(federation, where="find_groups")
@@ -146,10 +146,10 @@ def find_groups(federation: Federation, method: FLT | None = None, *, seed: int 
     return finding.find_groups(federation, wanted.find, seed=seed, workers=workers)
 
 
-def planned(
+def make_experiment(
     federation: Federation,
     method: AnyMethod,
-    net: str | OwnNet,
+    net: str | Callable[[], Module],
     net_settings: Mapping[str, object] | None,
     settings: Settings,
 ) -> Experiment:
@@ -162,53 +162,39 @@ def planned(
     known = [name for kind in kinds for name in names_of(kind) if name != "name"]
     for name in settings:
         if name not in known:
-            raise unknown(f"setting {name}", "train", name, known)
-    run, local, engine, selection = (
-        made_from(kind, {name: value for name, value in settings.items() if name in names_of(kind)}, where="train")
-        for kind in kinds
-    )
-    assert isinstance(run, RunSettings)
-    assert isinstance(local, LocalTraining)
-    assert isinstance(engine, EngineSettings)
-    assert isinstance(selection, Selection)
+            raise unknown_name_error(f"setting {name}", "train", name, known)
+
+    def pick(kind: type[SettingsT]) -> SettingsT:
+        values = {name: value for name, value in settings.items() if name in names_of(kind)}
+        return build_settings(kind, values, where="train")
+
+    run, local, engine, selection = pick(RunSettings), pick(LocalTraining), pick(EngineSettings), pick(Selection)
     check_selection(selection, settings, method.needs().selects)
-    return Experiment(
-        data={"source": PYTHON, "world": federation.name, "clients": len(federation)},
-        net={"name": net, **plain(made_from(architecture_named(net), net_settings or {}, where="net"))}
-        if isinstance(net, str)
-        else {"name": PYTHON},
-        local=local,
-        method=method,
-        run=run,
-        engine=engine,
-        selection=selection,
-    )
+    data = {"source": PYTHON, "world": federation.name, "clients": len(federation)}
+    named: dict[str, object] = {"name": PYTHON}
+    if isinstance(net, str):
+        architecture = build_settings(architecture_named(net), net_settings or {}, where="net")
+        named = {"name": net, **settings_table(architecture)}
+    return Experiment(data=data, net=named, local=local, method=method, run=run, engine=engine, selection=selection)
 
 
 def check_federation(federation: object, where: str) -> None:
     """An error unless this is a federation."""
     if not isinstance(federation, Federation):
-        raise InputError(
-            "this is not a federation",
-            where=where,
-            got=type(federation).__name__,
-            need="what fedclade.data.build or fedclade.data.from_arrays gives",
-        )
+        need = "what fedclade.data.build or fedclade.data.from_arrays gives"
+        raise InputError("this is not a federation", where=where, got=type(federation).__name__, need=need)
 
 
 def check_method(method: object) -> None:
     """An error unless this is a method: settings with its functions, and not its class or its name."""
-    if isinstance(method, type) or not is_dataclass(method) or not all(hasattr(method, each) for each in FUNCTIONS):
-        raise InputError(
-            "the method is not usable",
-            where="train",
-            got=repr(method),
-            need=f"an object of a @settings class with {', '.join(FUNCTIONS)}",
-            do="for example fedclade.FedAvg()",
-        )
+    complete = all(hasattr(method, each) for each in METHOD_FUNCTIONS)
+    if isinstance(method, type) or not is_dataclass(method) or not complete:
+        need = f"an object of a @settings class with {', '.join(METHOD_FUNCTIONS)}"
+        do = "for example fedclade.FedAvg()"
+        raise InputError("the method is not usable", where="train", got=repr(method), need=need, do=do)
 
 
-def own(net: str | OwnNet) -> OwnNet | None:
+def own_net(net: str | Callable[[], Module]) -> Callable[[], Module] | None:
     """The function that makes the net, if it is the user's own."""
     return None if isinstance(net, str) else net
 

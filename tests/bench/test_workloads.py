@@ -5,7 +5,7 @@ from torch.nn.functional import cross_entropy
 from torch.utils.flop_counter import FlopCounterMode
 
 from fedclade.bench.nets import training_flops
-from fedclade.bench.workloads import WORKLOADS, ragged
+from fedclade.bench.workloads import WORKLOADS, power_law_sizes
 from fedclade.data import SOURCES
 
 
@@ -18,12 +18,12 @@ def test_they_are_the_papers_sizes() -> None:
     assert {name: steps[name] for name in ("W1", "W3", "W4", "W5")} == {"W1": 1200, "W3": 184, "W4": 200, "W5": 40}
     # Digits of McMahan's perceptron: 784 x 200 + 200 and 200 x 10 + 10 numbers. LEAF's CNN: 832 + 51,264 +
     # (3,136 x 2,048 + 2,048) + (2,048 x 62 + 62).
-    assert WORKLOADS["W1"].made_net().size == 159_010
-    assert WORKLOADS["W3"].made_net().size == 6_603_710
+    assert WORKLOADS["W1"].build_net().size == 159_010
+    assert WORKLOADS["W3"].build_net().size == 6_603_710
 
 
 def test_ragged_clients_follow_the_power_law() -> None:
-    sizes = ragged(480)
+    sizes = power_law_sizes(480)
     assert len(sizes) == 480
     assert min(sizes) == 20
     assert 190 <= max(sizes) <= 200
@@ -34,8 +34,8 @@ def test_ragged_clients_follow_the_power_law() -> None:
 @pytest.mark.parametrize("name", ["W1", "W2", "W3", "W4"])
 def test_arithmetic_agrees_with_torchs_counter(name: str) -> None:
     work = WORKLOADS[name]
-    net = work.made_net()
-    module = net.fresh(0)
+    net = work.build_net()
+    module = net.initial_module(0)
     inputs = torch.rand(3, *work.shape)
     with FlopCounterMode(display=False) as counter:
         cross_entropy(module(inputs), torch.zeros(3, dtype=torch.int64)).backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
@@ -47,11 +47,11 @@ def test_arithmetic_of_the_word_model() -> None:
     # output reads 256 numbers for 10,000 words once. Two operations each; backward costs twice as much as forward.
     by_hand = 3 * 2 * (10 * 4 * 256 * (200 + 256 + 256 + 256) + 256 * 10_000)
     work = WORKLOADS["W5"]
-    assert training_flops(work.made_net(), np.zeros(10, np.int64)) == by_hand
+    assert training_flops(work.build_net(), np.zeros(10, np.int64)) == by_hand
 
 
 def test_examples_are_random_or_real() -> None:
-    work = WORKLOADS["W1"].shortened()
+    work = WORKLOADS["W1"].shorten()
     some, again = work.federation(), work.federation()
     assert some.fingerprint == again.fingerprint
     assert len(some) == 20

@@ -14,10 +14,10 @@ from task import Task
 task = Task()
 assert len(task.train(0)[1]) == 600 and len(task.test()[1]) == 10_000
 for number in range(1, task.rounds + 1):
-    task.told(number, 0.5)
+    task.write_round(number, 0.5)
 """
 BROKEN = "raise ValueError('the peer does not like this Python')"
-SHORT = "from task import Task; Task().told(1, 0.5)"
+SHORT = "from task import Task; Task().write_round(1, 0.5)"
 
 
 @pytest.fixture
@@ -55,16 +55,17 @@ def test_a_peer_that_fails_is_named_with_its_reason(here: Path) -> None:
     assert "| good | ? | 50.0 % |" in done.stdout
 
 
-def test_an_unknown_peer_is_refused_before_any_work(here: Path) -> None:
-    done = run(here, "--peer", "flour")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--peer", "flour"), "there is no peer flour: need one of flower, pfl"),
+        (("--rounds", "1"), "need at least 2 rounds"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_before_any_work(here: Path, words: tuple[str, ...], said: str) -> None:
+    done = run(here, *words)
     assert done.returncode == 2
-    assert "there is no peer flour: need one of flower, pfl" in done.stderr
-
-
-def test_too_few_rounds_are_refused(here: Path) -> None:
-    done = run(here, "--rounds", "1")
-    assert done.returncode == 2
-    assert "need at least 2 rounds" in done.stderr
+    assert said in done.stderr
 
 
 @pytest.mark.slow
@@ -73,5 +74,5 @@ def test_a_peer_without_a_python_is_named_with_its_reason(here: Path) -> None:
         f"import sys; sys.path.insert(0, {str(RUNNER.parent)!r}); import peers\n"
         "try:\n    peers.interpreter((9, 9), [])\nexcept peers.CannotRun as why:\n    print(why)"
     )
-    told = subprocess.run([sys.executable, "-c", code], cwd=here, capture_output=True, text=True, check=True).stdout
-    assert told.strip() == "there is no Python 9.9 or newer here; do: --python PROGRAM"
+    output = subprocess.run([sys.executable, "-c", code], cwd=here, capture_output=True, text=True, check=True).stdout
+    assert output.strip() == "there is no Python 9.9 or newer here; do: --python PROGRAM"

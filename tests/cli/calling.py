@@ -13,9 +13,23 @@ def call(command: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, st
     return code, out, err
 
 
-def parsed(command: str, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
+def output_of(command: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """What a command prints that goes well."""
     code, out, err = call(command, capsys)
     assert (code, err) == (0, "")
-    value = json.loads(out)
+    return out
+
+
+def parsed(command: str, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
+    """The JSON object of a command that goes well."""
+    value = json.loads(output_of(command, capsys))
     assert isinstance(value, dict)
     return value
+
+
+def error_of(command: str, capsys: pytest.CaptureFixture[str], code: int = 2) -> str:
+    """The one line of an error: nothing else is printed."""
+    got, out, err = call(command, capsys)
+    assert (got, out, err.count("\n")) == (code, "", 1)
+    assert err.startswith("error: ")
+    return err

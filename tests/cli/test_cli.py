@@ -13,40 +13,26 @@ from pathlib import Path
 
 import pytest
 
-from cli.calling import call, parsed
+from cli.calling import call, error_of, output_of, parsed
 from fedclade import __version__
 from fedclade.cli.app import code_of
-from fedclade.local import is_built
+from fedclade.client import is_built
 from fedclade.methods import METHODS
 
 EXPERIMENT = """
-[data]
-source = "digits"
-world = "rotation"
-clients = 4
-groups = 2
-[net]
-name = "logistic"
-[local]
-lr = 0.2
-batch = 40
-[run]
-rounds = 3
-participation = 0.5
-evaluate_every = 1
-[engine]
-workers = 0
+data = {source = "digits", world = "rotation", clients = 4, groups = 2}
+net = {name = "logistic"}
+local = {lr = 0.2, batch = 40}
+run = {rounds = 3, participation = 0.5, evaluate_every = 1}
+engine = {workers = 0}
 """
 PROMISED = {"run", "method", "rounds", "accuracy", "accuracy_variance", "worst_tenth", "groups", "ari"}
 PROMISED |= {"bytes_up", "bytes_down", "model_hash", "seconds"}
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder with an experiment in it."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "experiment.toml").write_text(EXPERIMENT)
-    return tmp_path
+def experiment(here: Path) -> None:
+    (here / "experiment.toml").write_text(EXPERIMENT)
 
 
 def test_run_prints_one_object(capsys: pytest.CaptureFixture[str]) -> None:
@@ -59,11 +45,11 @@ def test_run_prints_one_object(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_run_tells_a_person(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = call("run experiment.toml --out mine --set method.name=local --seed 4", capsys)
-    assert code == 0
+    """Without a terminal, or quiet, there is no progress."""
+    out = output_of("run experiment.toml --out mine --set method.name=local --seed 4", capsys)
     assert "worst tenth" in out
     assert "Run: mine" in out
-    assert err == ""  # no terminal, no progress
+    assert "Run: other" in output_of("run experiment.toml --out other --quiet", capsys)
     assert "seed = 4" in Path("mine/experiment.toml").read_text()
 
 
@@ -85,12 +71,6 @@ def test_a_terminal_shows_progress() -> None:
     assert re.fullmatch(r"fedavg\s+\S+ round 3/3, 4 clients, accuracy \d+\.\d % [\d:-]+", last.strip()), last
 
 
-def test_quiet_shows_no_progress(capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, err = call("run experiment.toml --out mine --quiet", capsys)
-    assert err == ""
-    assert "Run: mine" in out
-
-
 def test_the_same_seed_gives_the_same_models(capsys: pytest.CaptureFixture[str]) -> None:
     found = [
         parsed(f"run experiment.toml --json --set engine.workers={workers} --seed {seed}", capsys)["model_hash"]
@@ -102,11 +82,9 @@ def test_the_same_seed_gives_the_same_models(capsys: pytest.CaptureFixture[str])
 @pytest.mark.slow
 def test_compare_prints_a_table_writes_a_report_and_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
     command = "compare experiment.toml -m fedavg -m local --seeds 2 --out both"
-    code, out, err = call(command, capsys)
-    assert code == 0
+    out = output_of(command, capsys)
     assert re.search(r"fedavg +\d+\.\d % ± ", out)
     assert "Report: both/report.html" in out
-    assert err == ""
     before = {path: path.stat().st_mtime_ns for path in Path("both").glob("*/result.json")}
     assert len(before) == 4
     again = parsed(f"{command} --json", capsys)
@@ -115,40 +93,39 @@ def test_compare_prints_a_table_writes_a_report_and_goes_on(capsys: pytest.Captu
     assert isinstance(lines, list)
     assert [line["method"] for line in lines] == ["fedavg", "local"]
     assert all(line["harmed"] is not None for line in lines)
-    code, _, err = call(f"{command} --set local.lr=0.1", capsys)
-    assert code == 2
-    assert "a run of another experiment" in err
+    assert "a run of another experiment" in error_of(f"{command} --set local.lr=0.1", capsys)
 
 
 def test_runs_list_and_show(capsys: pytest.CaptureFixture[str]) -> None:
     call("run experiment.toml --out runs/one", capsys)
-    _, out, _ = call("runs list", capsys)
+    out = output_of("runs list", capsys)
     assert re.search(r"runs/one +finished +fedavg +3/3 +\d+\.\d %", out)
     runs = parsed("runs list --json", capsys)["runs"]
     assert isinstance(runs, list)
     assert runs[0]["state"] == "finished"
-    _, out, _ = call("runs show runs/one", capsys)
+    out = output_of("runs show runs/one", capsys)
     assert "model_hash" in out
     assert 'world = "rotation"' in out
     shown = parsed("runs show runs/one --json", capsys)
     assert shown["result"] == json.loads(Path("runs/one/result.json").read_text())
 
 
-def test_resume_of_a_finished_run_checks_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_second_run_is_refused_and_resume_of_a_finished_one_checks_it(capsys: pytest.CaptureFixture[str]) -> None:
     first = parsed("run experiment.toml --out mine --json", capsys)
+    err = error_of("run experiment.toml --out mine", capsys)
+    assert re.match(r"error: the run folder is taken, mine: got .*; do: .*fedclade resume mine", err)
     assert parsed("resume mine --json", capsys) == first
     rows = Path("mine/models/rows.safetensors")
     rows.write_bytes(rows.read_bytes()[:-1] + b"\0")
-    code, _, err = call("resume mine", capsys)
-    assert code == 4
-    assert err.startswith("error: rows.safetensors is damaged, ")
+    assert error_of("resume mine", capsys, code=4).startswith("error: rows.safetensors is damaged, ")
 
 
-def test_report(capsys: pytest.CaptureFixture[str]) -> None:
+def test_report_of_a_good_run_and_of_a_damaged_one(capsys: pytest.CaptureFixture[str]) -> None:
     call("run experiment.toml --out mine", capsys)
-    code, out, _ = call("report mine", capsys)
-    assert (code, out) == (0, "Report: mine/report.html\n")
+    assert output_of("report mine", capsys) == "Report: mine/report.html\n"
     assert parsed("report mine --out other.html --json", capsys)["report"] == "other.html"
+    Path("mine/clients.parquet").write_bytes(b"PAR1")
+    assert error_of("report mine", capsys, code=4).startswith("error: clients.parquet is damaged, ")
 
 
 def test_one_damaged_run_hides_no_other(capsys: pytest.CaptureFixture[str]) -> None:
@@ -170,26 +147,9 @@ def test_a_finished_run_that_was_changed_is_damaged(name: str, capsys: pytest.Ca
     content = path.read_bytes()
     for broken in (content[:-3], content.replace(b"1", b"2", 1), b""):
         path.write_bytes(broken)
-        code, _, err = call("resume mine", capsys)
-        assert code == 4
-        assert err.startswith(f"error: {name} is damaged, mine/{name}")
+        assert error_of("resume mine", capsys, code=4).startswith(f"error: {name} is damaged, mine/{name}")
     path.unlink()
     assert call("resume mine", capsys)[0] in (2, 4)
-
-
-def test_a_report_of_a_damaged_table_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    call("run experiment.toml --out mine", capsys)
-    Path("mine/clients.parquet").write_bytes(b"PAR1")
-    code, _, err = call("report mine", capsys)
-    assert code == 4
-    assert err.startswith("error: clients.parquet is damaged, ")
-
-
-def test_an_experiment_alone_is_no_run(capsys: pytest.CaptureFixture[str], here: Path) -> None:
-    code, _, err = call("resume .", capsys)
-    assert code == 2
-    assert err.startswith("error: there is no run here, .")
-    assert [path.name for path in here.iterdir()] == ["experiment.toml"]
 
 
 def test_runs_of_other_settings_have_lines_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
@@ -203,95 +163,74 @@ def test_runs_of_other_settings_have_lines_of_their_own(capsys: pytest.CaptureFi
     assert text.count("<td>fedavg") == 2
 
 
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
-    assert call("--version", capsys) == (0, f"fedclade {__version__}\n", "")
-
-
 @pytest.mark.parametrize("what", ["methods", "worlds", "models"])
 def test_listings(what: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = parsed(f"{what} --json", capsys)
-    _, out, _ = call(what, capsys)
+    out = output_of(what, capsys)
     for name, entry in found.items():
         assert isinstance(entry, dict)
         assert entry["summary"].endswith(".")
         assert name in out
-    assert call(f"{what} --quiet", capsys)[1].split() == list(found)
+    assert output_of(f"{what} --quiet", capsys).split() == list(found)
+    assert what != "methods" or list(found) == list(METHODS)
 
 
-def test_every_registered_method_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert list(parsed("methods --json", capsys)) == list(METHODS)
-
-
-def test_doctor(capsys: pytest.CaptureFixture[str]) -> None:
+def test_doctor_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     found = parsed("doctor --json", capsys)
     assert isinstance(found["checks"], dict)
     assert found["checks"]["workers can be forked"]
     assert found["packages"]["fedclade"] == __version__  # type: ignore[index]
     assert found["engine"]["kernel"] == is_built()  # type: ignore[index]
     assert found["engine"]["paths"]["mlp"] == ("kernel" if is_built() else "batched")  # type: ignore[index]
-    shown = call("doctor", capsys)[1]
+    shown = output_of("doctor", capsys)
     assert "torch" in shown
     assert "net mlp" in shown
+    assert output_of("--version", capsys) == f"fedclade {__version__}\n"
 
 
 @pytest.mark.parametrize(
-    ("command", "code", "said"),
+    ("command", "said"),
     [
-        ("run nowhere.toml", 2, "there is no such experiment, nowhere.toml"),
-        ("run experiment.toml --set run.round=3", 2, r'did you mean "rounds"'),
-        ("run experiment.toml --set data.groups=9", 2, "groups is not usable.*data.groups: got 9"),
-        ("run experiment.toml --out experiment.toml", 2, "the run folder is taken"),
-        ("run", 2, "Missing argument.*fedclade run --help"),
-        ("run experiment.toml --sed 3", 2, "No such option"),
-        ("rnu", 2, "No such command"),
-        ("resume nowhere", 2, "there is no run here, nowhere"),
-        ("report nowhere", 2, "there is no run here"),
-        ("report . --format svg", 2, "there are no figures to write, --format: got svg"),
-        ("runs list nowhere", 2, "there is no such folder"),
-        ("compare experiment.toml", 2, "Missing option"),
-        ("compare experiment.toml -m fedavg --json --csv", 2, "got --json and --csv, need one of them"),
-        ("compare experiment.toml -m nothing", 2, "the method is not known"),
-        ("compare experiment.toml -m fedavg --seeds 0", 2, "Invalid value"),
+        ("run nowhere.toml", "there is no such experiment, nowhere.toml"),
+        ("run experiment.toml --set run.round=3", r'did you mean "rounds"'),
+        ("run experiment.toml --set data.groups=9", "groups is not usable.*data.groups: got 9"),
+        ("run experiment.toml --out experiment.toml", "the run folder is taken"),
+        ("run", "Missing argument.*fedclade run --help"),
+        ("run experiment.toml --sed 3", "No such option"),
+        ("rnu", "No such command"),
+        ("resume nowhere", "there is no run here, nowhere"),
+        ("resume .", r"there is no run here, \."),
+        ("report nowhere", "there is no run here"),
+        ("report . --format svg", "there are no figures to write, --format: got svg"),
+        ("runs list nowhere", "there is no such folder"),
+        ("compare experiment.toml", "Missing option"),
+        ("compare experiment.toml -m fedavg --json --csv", "got --json and --csv, need one of them"),
+        ("compare experiment.toml -m nothing", "the method is not known"),
+        ("compare experiment.toml -m fedavg --seeds 0", "Invalid value"),
     ],
 )
-def test_mistakes(command: str, code: int, said: str, capsys: pytest.CaptureFixture[str], here: Path) -> None:
-    got, out, err = call(command, capsys)
-    assert got == code
-    assert out == ""
-    assert err.count("\n") == 1
-    assert re.match(f"error: .*{said}", err)
+def test_mistakes(command: str, said: str, capsys: pytest.CaptureFixture[str], here: Path) -> None:
+    assert re.match(f"error: .*{said}", error_of(command, capsys))
     assert [path.name for path in here.iterdir()] == ["experiment.toml"]  # nothing was started
 
 
-def test_a_second_run_in_the_same_folder_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    first = parsed("run experiment.toml --out mine --json", capsys)
-    code, _, err = call("run experiment.toml --out mine", capsys)
-    assert code == 2
-    assert re.match(r"error: the run folder is taken, mine: got .*; do: .*fedclade resume mine", err)
-    assert parsed("resume mine --json", capsys) == first  # and nothing was lost
+@pytest.mark.parametrize(
+    ("error", "code", "line"),
+    [
+        (ZeroDivisionError("by zero"), 1, "a bug in fedclade, ZeroDivisionError: by zero; do: run again with --debug"),
+        (OSError(errno.ENOSPC, "No space left"), 3, "the disk is full; what was on it is safe; do: make room, then"),
+    ],
+)
+def test_a_bug_says_that_it_is_one_and_a_full_disk_is_none(
+    error: Exception, code: int, line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> None:
+        raise error
 
-
-def test_a_bug_says_that_it_is_one(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def broken() -> dict[str, object]:
-        raise ZeroDivisionError("by zero")
-
-    monkeypatch.setattr("fedclade.runs.environment.environment", broken)
-    code, _, err = call("doctor", capsys)
-    assert code == 1
-    assert err.startswith("error: a bug in fedclade, ZeroDivisionError: by zero")
-    assert "Traceback" not in err
-    assert code_of(["doctor"], debug=True) == 1
+    monkeypatch.setattr("fedclade.runs.environment.environment", fail)
+    assert error_of("doctor", capsys, code).startswith(f"error: {line}")
+    assert code_of(["doctor"], debug=True) == code
     assert "Traceback" in capsys.readouterr().err
-
-
-def test_a_full_disk_is_no_bug(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def full() -> dict[str, object]:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr("fedclade.runs.environment.environment", full)
-    code, _, err = call("doctor", capsys)
-    assert code == 3
-    assert err == "error: the disk is full; what was on it is safe; do: make room, then the same command again\n"
 
 
 @pytest.mark.slow
@@ -301,8 +240,7 @@ def test_demo(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatc
 
     short = {**run.DEMO, "run": {"rounds": 2, "participation": 0.5}}
     monkeypatch.setattr(run, "DEMO", short)
-    code, out, _ = call("demo --out shown", capsys)
-    assert code == 0
+    out = output_of("demo --out shown", capsys)
     for name, known in METHODS.items():
         assert (f"\n{name} " in out) == known.demo
     assert "Report: shown/report.html" in out
@@ -319,11 +257,11 @@ def test_compare_tells_the_way_to_a_target(capsys: pytest.CaptureFixture[str]) -
         assert line["reached"] == sum(each is not None for each in ways)
         assert line["target_rounds"] == sum(each[0] for each in ways if each) / line["reached"]
         assert line["target_bytes"] == sum(each[1] for each in ways if each) / line["reached"]
-    _, out, _ = call(f"{command} --target 1 --quiet", capsys)
+    out = output_of(f"{command} --target 1 --quiet", capsys)
     assert "rounds to target" in out
     assert out.count("never") == 2
     assert "rounds to target" in Path("both/report.html").read_text()
-    _, out, _ = call(f"{command} --csv", capsys)
+    out = output_of(f"{command} --csv", capsys)
     head, *rows = out.splitlines()
     assert head.startswith("method,runs,rounds,accuracy,")
     assert [row.split(",")[0] for row in rows] == ["fedavg", "local"]
@@ -336,10 +274,8 @@ def way(run: Path, target: float) -> tuple[int, int] | None:
     reached = [each["round"] for each in events if each["event"] == "evaluation" and each["accuracy"] >= target]
     if not reached:
         return None
-    sent = [
-        each["bytes_up"] + each["bytes_down"] for each in events if "bytes_up" in each and each["round"] <= reached[0]
-    ]
-    return reached[0], sum(sent)
+    counted = [each for each in events if "bytes_up" in each and each["round"] <= reached[0]]
+    return reached[0], sum(each["bytes_up"] + each["bytes_down"] for each in counted)
 
 
 def test_compare_takes_settings_of_a_method(capsys: pytest.CaptureFixture[str]) -> None:
@@ -348,6 +284,4 @@ def test_compare_takes_settings_of_a_method(capsys: pytest.CaptureFixture[str]) 
     assert isinstance(found["methods"], list)
     assert [line["method"] for line in found["methods"]] == ["fedsem, clusters 1", "fedsem, clusters 2"]
     assert Path("both/fedsem-clusters=2-seed0/result.json").exists()
-    code, _, err = call("compare experiment.toml -m fedsem:clusters=0", capsys)
-    assert code == 2
-    assert "clusters is not usable" in err
+    assert "clusters is not usable" in error_of("compare experiment.toml -m fedsem:clusters=0", capsys)

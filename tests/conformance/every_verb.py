@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from fedclade.core import Assignment, ClientId, Round, Row, Rows, settings
 from fedclade.fleet import Fleet, Sketching
 from fedclade.methods import Facts, First, Needs
-from fedclade.nouns import Assignment, ClientId, Round, Row, Rows, settings
 
 
 @dataclass(frozen=True, eq=False)
 class Remembered:
-    """Two centres, who is where, a model of one client, and the mean of the sketches."""
+    """Two centres, the centre of each client, a model of one client, and the mean of the sketches."""
 
     centres: Rows
     home: dict[ClientId, int]
@@ -42,7 +42,7 @@ class EveryVerb:
         sketches = [
             fleet.sketch(fleet.clients(), Sketching("pixels", 3), now),
             fleet.sketch(fleet.clients(), Sketching("pixels", 3, basis=basis), now),
-            fleet.sketch(fleet.clients(), Sketching("pixels", 3, own=2), now),
+            fleet.sketch(fleet.clients(), Sketching("pixels", 3, own_components=2), now),
         ]
         sketched = np.concatenate(
             [np.concatenate(list(dict(sorted(found.points.items())).values())).mean(axis=0) for found in sketches]
@@ -64,8 +64,8 @@ class EveryVerb:
         alone = fleet.train(first, replace(now, proximal=0.1), towards=state.centres.mean(axis=0))
         lonely = (alone.clients[0], alone.rows[0]) if alone.clients else state.lonely
         there = {client: token for client, token in state.tokens.items() if client in chosen}
-        flags = fleet.changed(there, now)
-        changed = tuple(client for client, raised in flags.raised.items() if raised)
+        flags = fleet.data_changed(there, now)
+        changed = tuple(client for client, raised in flags.changed.items() if raised)
         after = replace(state, centres=means.rows, home={**state.home, **chosen}, lonely=lonely, changed=changed)
         return after, {"heard": len(means.heard)}
 

@@ -12,14 +12,14 @@ from flwr.supercore.inflatable.inflatable_utils import inflate_object_from_conte
 from flwr.supercore.run import Run
 from flwr.supercore.task_identity import TaskIdentity
 
+from fedclade.core import ClientId
 from fedclade.data import Federation
 from fedclade.fleet import Fleet
 from fedclade.fleet.build import fleet_over
 from fedclade.fleet.flower.apps import ClientApp, client_app
 from fedclade.fleet.flower.grid import Deadlines, FlowerTransport
-from fedclade.fleet.site import Held, ModelSpec
+from fedclade.fleet.site import ModelSpec, SiteClient
 from fedclade.nets import Net
-from fedclade.nouns import ClientId
 
 FIRST_NODE = 2**63 + 1  # node ids fill 64 bits: a float does not hold them
 Tamper = Callable[[Message], Message | None]
@@ -58,7 +58,7 @@ class Loopback(Grid):
         self.sent: list[Message] = []
         self.waiting: dict[str, Message] = {}
         self._run = Run.create_empty(run_id=7)
-        TaskIdentity.run_id, TaskIdentity.node_id, TaskIdentity.task_id = 7, 1, 1  # who sends, as Flower keeps it
+        TaskIdentity.run_id, TaskIdentity.node_id, TaskIdentity.task_id = 7, 1, 1  # the sender, as Flower keeps it
 
     def set_run(self, run: Run) -> None:
         self._run = run
@@ -102,8 +102,8 @@ class Loopback(Grid):
         context = Context(run_id=7, node_id=node, node_config=dict(config), state=RecordDict(), run_config={})
         try:
             reply = app(message, context)
-        except Exception as wrong:  # as Flower does it
-            return Message(Error(code=2, reason=str(wrong)), reply_to=message)
+        except Exception as error:  # as Flower does it
+            return Message(Error(code=2, reason=str(error)), reply_to=message)
         reply.metadata.__dict__["_src_node_id"] = node
         tamper = self.tamper.get(node)
         tampered = tamper(reply) if tamper else reply
@@ -122,9 +122,9 @@ def grid_of(federation: Federation) -> Loopback:
     return Loopback({node: (app, {"name": name}) for node, name in nodes.items()}, registered=nodes)
 
 
-def held(federation: Federation, config: Mapping[str, object], _: str) -> Held:
+def held(federation: Federation, config: Mapping[str, object], _: str) -> SiteClient:
     name = str(config["name"])
-    return Held(name, partial(federation.held, name))
+    return SiteClient(name, partial(federation.data_at, name))
 
 
 def loopback(

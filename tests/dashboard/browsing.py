@@ -1,4 +1,4 @@
-"""What tests do with a page in a real browser: open it, wait for what comes, and keep what it asked for."""
+"""What tests do with a page in a real browser: open it, wait for its parts, and keep what it asked for."""
 
 import re
 from dataclasses import dataclass, field
@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from dashboard.serving import ENOUGH, Served
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import ConsoleMessage, Dialog, Page
 
 WAIT = 1000.0 * ENOUGH  # milliseconds
+POINTS = "(document.querySelector('[data-figure=accuracy]').data?.[0]?.x.length ?? 0)"
 
 
 @dataclass
@@ -19,6 +20,20 @@ class Watched:
     page: "Page"
     requests: list[str] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("console", self.note)
+        self.page.on("dialog", self.refuse)
+
+    def note(self, message: "ConsoleMessage") -> None:
+        if message.type in ("error", "warning"):
+            self.complaints.append(message.text)
+
+    def refuse(self, dialog: "Dialog") -> None:
+        self.complaints.append("a script ran")
+        dialog.dismiss()
 
     def content(self) -> None:
         """Nothing left this machine, and nobody complained."""
@@ -34,20 +49,16 @@ def open_list(watched: Watched, served: Served) -> None:
     watched.page.wait_for_selector("#rows", state="attached")
 
 
-def points(page: "Page", figure: str = "accuracy") -> int:
-    """How many points the first curve of a figure has."""
-    script = "name => document.querySelector(`[data-figure=${name}]`).data?.[0]?.x.length ?? 0"
-    return int(page.evaluate(script, figure))
+def points(page: "Page") -> int:
+    """How many points the curve of the accuracy has."""
+    return int(page.evaluate(POINTS))
 
 
 def wait_for_points(page: "Page", count: int) -> None:
-    page.wait_for_function(
-        "count => (document.querySelector('[data-figure=accuracy]').data?.[0]?.x.length ?? 0) >= count", arg=count
-    )
+    page.wait_for_function(f"count => {POINTS} >= count", arg=count)
 
 
 def wait_for_words(page: "Page", selector: str, words: str) -> None:
-    """A page is told of its parts one after another."""
-    page.wait_for_function(
-        "([selector, words]) => document.querySelector(selector)?.innerText.includes(words)", arg=[selector, words]
-    )
+    """The parts of a page are sent one after another."""
+    script = "([selector, words]) => document.querySelector(selector)?.innerText.includes(words)"
+    page.wait_for_function(script, arg=[selector, words])

@@ -10,7 +10,7 @@ import pytest
 from dashboard.browsing import WAIT, Watched
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Dialog
+    from playwright.sync_api import Browser
 
 CHROMIUM = Path("/usr/bin/chromium")
 
@@ -32,16 +32,5 @@ def browser() -> Iterator["Browser"]:
 def watched(browser: "Browser") -> Iterator[Watched]:
     context = browser.new_context(viewport={"width": 1200, "height": 800})
     context.set_default_timeout(WAIT)
-    page = context.new_page()
-    seen = Watched(page)
-    page.on("request", lambda request: seen.requests.append(request.url))
-    page.on("pageerror", lambda error: seen.complaints.append(str(error)))
-    page.on("console", lambda told: seen.complaints.append(told.text) if told.type in ("error", "warning") else None)
-
-    def dialog(shown: "Dialog") -> None:
-        seen.complaints.append("a script ran")
-        shown.dismiss()
-
-    page.on("dialog", dialog)
-    yield seen
+    yield Watched(context.new_page())
     context.close()

@@ -1,5 +1,6 @@
-"""Run folders as fedclade writes them, made without training: small, quick, and with any names one likes."""
+"""Run folders as fedclade writes them, made without training: small, quick, and with any names."""
 
+import json
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -7,18 +8,18 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from fedclade.nouns import Assignment
-from fedclade.runs.client_table import CLIENTS
-from fedclade.runs.folder import Checkpoint, RunFolder
+from fedclade.core import Assignment
+from fedclade.dashboard.listing import key_of
+from fedclade.store.checkpoints import Checkpoint
+from fedclade.store.client_table import CLIENT_SCHEMA
+from fedclade.store.events import EvaluationEvent, RoundEvent, StartEvent
+from fedclade.store.run_folder import RunFolder
 
 EXPERIMENT = """
 [data]
 source = "digits"
-world = "iid"
-
 [method]
 name = "{method}"
-
 [run]
 rounds = {rounds}
 seed = 3
@@ -33,13 +34,16 @@ class Written:
     def __init__(
         self, path: Path, clients: Sequence[str] = ("a", "b", "c", "d"), rounds: int = 10, method: str = "flt"
     ) -> None:
-        self.folder = RunFolder.create(
-            path, EXPERIMENT.format(method=method, rounds=rounds), {"tensors": TENSORS, "seed": 3}
-        )
+        experiment = EXPERIMENT.format(method=method, rounds=rounds)
+        self.folder = RunFolder.create(path, experiment, {"tensors": TENSORS, "seed": 3})
         self.clients = list(clients)
         self.rounds = rounds
-        self.folder.note("start", round=0, clients=len(clients), bytes_up=100, bytes_down=0, refused=[], silent=[])
+        self.folder.log_event(StartEvent(clients=len(clients), bytes_up=100, bytes_down=0))
         self.save(0)
+
+    def log_line(self, **line: object) -> None:
+        """A line that fedclade would not write."""
+        self.folder._writers()[0].append(json.dumps(line).encode() + b"\n")
 
     def save(self, number: int) -> None:
         """What is buffered is on the disk after this."""
@@ -49,41 +53,27 @@ class Written:
         """One round with its evaluation: client i of n has `accuracy` + i/(100 n)."""
         groups = group_of or dict.fromkeys(self.clients, 0)
         reached = {client: accuracy + at / (100 * len(self.clients)) for at, client in enumerate(self.clients)}
-        self.folder.note(
-            "round",
-            round=number,
-            bytes_up=600_000,
-            bytes_down=400_000,
-            took_part=len(self.clients),
-            refused=[],
-            silent=[],
-            facts=facts,
-        )
+        count = len(self.clients)
+        event = RoundEvent(round=number, bytes_up=600_000, bytes_down=400_000, took_part=count, facts=facts)
+        self.folder.log_event(event)
         means = [
             float(np.mean([reached[client] for client in self.clients if groups[client] == group]))
             for group in sorted(set(groups.values()))
         ]
-        self.folder.note(
-            "evaluation",
-            round=number,
-            accuracy=accuracy,
-            worst_tenth=accuracy - 0.1,
-            loss=1.0,
-            ari=0.5,
-            group_count=len(means),
-            accuracy_by_group=means,
+        self.folder.log_event(
+            EvaluationEvent(
+                round=number,
+                accuracy=accuracy,
+                worst_tenth=accuracy - 0.1,
+                loss=1.0,
+                group_count=len(means),
+                accuracy_by_group=tuple(means),
+                ari=0.5,
+            )
         )
-        count = len(self.clients)
-        table = [
-            [number] * count,
-            self.clients,
-            [reached[client] for client in self.clients],
-            [1.0] * count,
-            [groups[client] for client in self.clients],
-            [250] * count,
-            [True] * count,
-        ]
-        self.folder.note_clients(pa.record_batch(table, schema=CLIENTS))
+        accuracies, homes = ([each[client] for client in self.clients] for each in (reached, groups))
+        table = [[number] * count, self.clients, accuracies, [1.0] * count, homes, [250] * count, [True] * count]
+        self.folder.log_clients(pa.record_batch(table, schema=CLIENT_SCHEMA))
         self.save(number)
 
     def finish(self, accuracy: float, groups: int = 1) -> None:
@@ -103,6 +93,11 @@ def finished(path: Path, clients: Sequence[str] = ("a", "b", "c", "d"), rounds: 
         run.round(number, 0.5 + number / 100, halves)
     run.finish(0.5 + rounds / 100, groups=2)
     return path
+
+
+def key(name: str) -> str:
+    """Of a run by its place below the folder, or of a client."""
+    return key_of(name.encode())
 
 
 def many(folder: Path, count: int) -> None:

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-ENOUGH = 60  # seconds for anything that the page does; a busy machine is many times slower than an idle one
+Headers = Mapping[str, str]
+ENOUGH = 180  # seconds for anything that the page does; a busy machine is many times slower than an idle one
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Answer:
     """What came back."""
 
     status: int
-    headers: Mapping[str, str]
+    headers: Headers
     body: bytes
 
     @property
@@ -48,9 +49,7 @@ class Served:
     def cookie(self) -> str:
         return f"fedclade-{self.port}={self.token}"
 
-    def ask(
-        self, path: str, method: str = "GET", headers: Mapping[str, str] | None = None, *, known: bool = True
-    ) -> Answer:
+    def ask(self, path: str, method: str = "GET", headers: Headers | None = None, *, known: bool = True) -> Answer:
         """One request, its path sent as it is; `known`: with the cookie."""
         line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=ENOUGH)
         try:

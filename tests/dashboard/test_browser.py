@@ -10,12 +10,12 @@ import safetensors.numpy
 
 import fedclade as fc
 from dashboard.browsing import Watched, open_list
-from dashboard.making import finished, many
-from dashboard.payloads import SCRIPTS
+from dashboard.making import finished, key, many
 from dashboard.serving import serving
-from fedclade.dashboard.listing import key_of
 from fedclade.data import Federation
 from fedclade.report.html import write_report
+from fedclade.report.palette import PALETTE
+from report.payloads import SCRIPTS
 
 pytestmark = pytest.mark.slow
 
@@ -86,10 +86,10 @@ def test_three_runs_side_by_side_and_a_client(watched: Watched, tmp_path: Path) 
         page.click("#compare")
         page.locator("[data-figure=megabytes]").scroll_into_view_if_needed()
         page.wait_for_selector("[data-figure=megabytes] .legend .traces")
-        curves = page.evaluate(
-            "[...document.querySelector('[data-figure=rounds]').data].map(d => [d.name, d.x.length])"
-        )
+        curves = page.evaluate("document.querySelector('[data-figure=rounds]').data.map(d => [d.name, d.x.length])")
         assert sorted(curves) == [["one", 2], ["three", 4], ["two", 3]]
+        colours = page.evaluate("document.querySelector('[data-figure=rounds]').data.map(d => d.line.color)")
+        assert colours == list(PALETTE[:3])
         assert page.locator("tbody tr").count() == 3
         for figure in ("rounds", "megabytes"):
             assert page.text_content(f"[data-figure={figure}] .ytitle") == "mean accuracy, %"
@@ -109,11 +109,10 @@ def test_three_runs_side_by_side_and_a_client(watched: Watched, tmp_path: Path) 
 def test_names_run_nowhere(watched: Watched, tmp_path: Path) -> None:
     """Every attack as the name of a run, of a method and of clients, in every page: no script of theirs runs."""
     hostile = [name.replace("/", "\N{FRACTION SLASH}")[:200] for name in SCRIPTS]
-    first = finished(tmp_path / "runs" / "clients", SCRIPTS, rounds=2)
+    finished(tmp_path / "runs" / "clients", SCRIPTS, rounds=2)
     small = finished(tmp_path / "small", ("a",), rounds=1)
     for name in hostile:
         shutil.copytree(small, tmp_path / "runs" / "named" / name)
-    assert first.exists()
     page = watched.page
     page.add_init_script("window.alert = () => { window.attacked = true; }")
     tags = "script:not([src]), iframe, object, embed, base, video, audio, svg script"
@@ -125,19 +124,17 @@ def test_names_run_nowhere(watched: Watched, tmp_path: Path) -> None:
         open_list(watched, served)
         assert page.locator("#rows tr").count() == len(SCRIPTS) + 1
         assert page.evaluate(innocent, tags)
-        keys = [key_of(f"named/{name}".encode()) for name in hostile]
+        keys = [key(f"named/{name}") for name in hostile]
         for start in range(0, len(keys), 12):
             page.goto(f"{served.base}/compare?" + "&".join(f"run={key}" for key in keys[start : start + 12]))
             page.wait_for_selector("[data-figure=rounds] .legend .traces")
             assert page.evaluate(innocent, tags)
-            names = page.evaluate(
-                "[...document.querySelectorAll('[data-figure=rounds] .legendtext')].map(e => e.textContent)"
-            )
+            legend = "[...document.querySelectorAll('[data-figure=rounds] .legendtext')].map(e => e.textContent)"
+            names = page.evaluate(legend)
             shown = [" ".join(f"named/{name}"[:39].split()) for name in hostile[start : start + 12]]
-            assert all(any(each in " ".join(name.split()) for name in names) for each in shown if "&" not in each), (
-                names
-            )
-        page.goto(f"{served.base}/run/{key_of(b'clients')}")
+            said = " ".join(" ".join(names).split())
+            assert all(each in said for each in shown if "&" not in each), names
+        page.goto(f"{served.base}/run/{key('clients')}")
         page.locator("[data-figure=spread]").scroll_into_view_if_needed()
         page.wait_for_selector("[data-figure=spread] .main-svg >> nth=0")
         assert page.evaluate(innocent, tags)

@@ -1,4 +1,4 @@
-"""Attacks at the door of a real dashboard: who is let in, what can be asked, and that nothing is ever written."""
+"""Attacks on a real dashboard: which requests are answered, and that nothing is ever written."""
 
 import os
 import socket
@@ -6,48 +6,38 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import product
 from pathlib import Path
 
+import anyio
 import pytest
+from starlette.applications import Starlette
+from starlette.types import Message, Scope
 
-from dashboard.making import Written, finished
+from dashboard.making import Written, finished, key
 from dashboard.serving import ENOUGH, Served, serving
-from fedclade.dashboard.listing import key_of
+from fedclade.dashboard.guard import Guard
 
-# fmt: off
-ADDRESSES = ("/", "/events", "/run/x", "/run/x/live", "/run/x/clients", "/run/x/events", "/run/x/client/y",
-    "/run/x/client/y/model", "/compare", "/compare/live", "/compare/events", "/static/dash.js", "/plotly.js",
-    "/nothing",
+ADDRESSES = (
+    *("/", "/events", "/run/x", "/run/x/live", "/run/x/clients", "/run/x/events", "/run/x/client/y"),
+    *("/run/x/client/y/model", "/compare", "/compare/live", "/compare/events", "/static/dash.js", "/palette.css"),
+    *("/plotly.js", "/nothing"),
 )
-# fmt: on
 
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    runs = tmp_path_factory.mktemp("doors") / "runs"
-    finished(runs / "run")
-    with serving(runs) as served:
+    with serving(finished(tmp_path_factory.mktemp("doors") / "run").parent) as served:
         yield served
-
-
-def key(name: str) -> str:
-    return key_of(name.encode())
 
 
 def hosts(port: int) -> list[str]:
     return [
-        *(
-            "",
-            "evil.example",
-            f"evil.example:{port}",
-            "127.0.0.1",
-            "localhost",
-            "127.0.0.1:80",
-            f"127.0.0.1:{port + 1}",
-        ),
+        *("", "evil.example", f"evil.example:{port}", "127.0.0.1", "localhost", "127.0.0.1:80"),
+        *(f"127.0.0.1:{port + 1}", f"127.1:{port}", f"2130706433:{port}", f"0x7f.1:{port}"),
         *(f"127.0.0.1:{port}.evil.example", f"127.0.0.1.evil.example:{port}", f"evil.example#127.0.0.1:{port}"),
         *(f"user@127.0.0.1:{port}", f"127.0.0.1:{port}@evil.example", f"0.0.0.0:{port}", f"[::1]:{port}", "[::1]"),
-        *(f"127.1:{port}", f"2130706433:{port}", f"0x7f.1:{port}", f"127.0.0.1.:{port}", f"localhost.:{port}"),
+        *(f"127.0.0.1.:{port}", f"localhost.:{port}"),
         *(f"localhost.evil.example:{port}", f"127.0.0.1:{port}, evil.example", f"127.0.0.1:{port} ", f"xn--lgb:{port}"),
         *(f"169.254.169.254:{port}", f"[::ffff:127.0.0.1]:{port}", f"127.0.0.2:{port}", f"localhost:{port}/x"),
     ]
@@ -64,6 +54,29 @@ def test_another_host_is_refused(page: Served) -> None:
             assert "set-cookie" not in answer.headers
     for host in (f"127.0.0.1:{page.port}", f"localhost:{page.port}", f"LOCALHOST:{page.port}"):
         assert page.ask("/", headers={"Host": host}).status == 200
+
+
+@pytest.mark.parametrize(
+    ("port", "host", "status"),
+    [
+        *((80, "127.0.0.1", 401), (80, "localhost", 401), (80, "127.0.0.1:80", 401), (80, "evil.example", 421)),
+        *((8080, "127.0.0.1", 421), (8080, "localhost", 421), (8080, "127.0.0.1:8080", 401)),
+    ],
+)
+def test_browsers_leave_port_80_out(port: int, host: str, status: int) -> None:
+    """401: the host is right, only the token is missing."""
+    scope: Scope = {"type": "http", "method": "GET", "path": "/", "query_string": b""}
+    scope["headers"] = [(b"host", host.encode())]
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        raise AssertionError("nothing is read")
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    anyio.run(Guard(Starlette(), token="x" * 43, port=port), scope, receive, send)
+    assert sent[0]["status"] == status
 
 
 def test_two_hosts_are_refused(page: Served) -> None:
@@ -104,8 +117,8 @@ def test_without_the_token_there_is_nothing(page: Served) -> None:
         assert "set-cookie" not in answer.headers
     short, last = page.token[:-1], page.token[-1]
     other = short + ("A" if last != "A" else "B")
-    for wrong in ("", "x", short, other, page.token + "x", page.token.swapcase(), "%00", "%ff%fe", "\N{SNOWMAN}"):
-        raw = wrong.encode().decode("latin-1") if wrong.isascii() else "%E2%98%83"
+    for guess in ("", "x", short, other, page.token + "x", page.token.swapcase(), "%00", "%ff%fe", "\N{SNOWMAN}"):
+        raw = guess.encode().decode("latin-1") if guess.isascii() else "%E2%98%83"
         assert page.ask(f"/?token={raw}", known=False).status == 401
         assert page.ask("/", headers={"Cookie": f"fedclade-{page.port}={raw}"}, known=False).status == 401
     assert page.ask(f"/?token=x&token={page.token}", known=False).status == 401
@@ -135,16 +148,14 @@ def test_nothing_can_be_sent(method: str, page: Served) -> None:
 
 
 def test_the_head_of_every_page_ends(page: Served) -> None:
-    run = key("run")
-    for address in ("/", "/events", f"/run/{run}", f"/run/{run}/events", "/plotly.js", "/static/dash.js"):
+    run = f"/run/{key('run')}"
+    for address in ("/", "/events", run, f"{run}/events", "/plotly.js", "/palette.css", "/static/dash.js"):
         answer = page.ask(address, "HEAD")
         assert (answer.status, answer.body) == (200, b"")
 
 
 def test_every_answer_is_guarded(page: Served) -> None:
-    for address, known in [
-        (address, known) for address in ADDRESSES if "events" not in address for known in (True, False)
-    ]:
+    for address, known in product([each for each in ADDRESSES if "events" not in each], (True, False)):
         headers = page.ask(address, known=known).headers
         policy = dict(part.strip().split(" ", 1) for part in headers["content-security-policy"].split(";"))
         assert policy["default-src"] == "'none'"
@@ -168,13 +179,8 @@ def test_only_this_machine_is_served(page: Served) -> None:
 
 
 def test_broken_requests_do_not_harm(page: Served) -> None:
-    for raw in (
-        b"\0\0\0\0\r\n\r\n",
-        b"GET / HTTP/9.9\r\n\r\n",
-        b"GET " + b"a" * 200_000,
-        b"\x16\x03\x01",
-        b"GET / HTTP/1.1\r\nA: \xff\r\n\r\n",
-    ):
+    broken = (b"\0\0\0\0\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET / HTTP/1.1\r\nA: \xff\r\n\r\n")
+    for raw in (*broken, b"GET " + b"a" * 200_000, b"\x16\x03\x01"):
         answer = b""
         with socket.create_connection(("127.0.0.1", page.port), ENOUGH) as line, suppress(OSError):  # it may hang up
             line.sendall(raw)
@@ -189,11 +195,8 @@ def test_broken_requests_do_not_harm(page: Served) -> None:
 
 def snapshot(folder: Path) -> dict[str, tuple[int, int, int]]:
     """Every file and folder with its size, change and mode."""
-    found = {}
-    for path in sorted(folder.rglob("*")):
-        seen = path.lstat()
-        found[os.fsdecode(path)] = (seen.st_size, seen.st_mtime_ns, seen.st_mode)
-    return found
+    files = {os.fsdecode(path): path.lstat() for path in folder.rglob("*")}
+    return {path: (file.st_size, file.st_mtime_ns, file.st_mode) for path, file in files.items()}
 
 
 def test_nothing_is_written(tmp_path: Path) -> None:
@@ -213,13 +216,8 @@ def test_nothing_is_written(tmp_path: Path) -> None:
     going.folder.close()
     after = snapshot(tmp_path)
     changed = {path for path in after if after[path] != before.get(path)}
-    assert {Path(path).name for path in changed} == {
-        "checkpoint",
-        "round-00002",
-        "manifest.json",
-        "state.json",
-        "state.safetensors",
-    }
+    saved = {"checkpoint", "round-00002", "manifest.json", "state.json", "state.safetensors"}
+    assert {Path(path).name for path in changed} == saved
 
 
 def test_it_ends_at_once_though_somebody_listens(tmp_path: Path) -> None:
@@ -227,9 +225,8 @@ def test_it_ends_at_once_though_somebody_listens(tmp_path: Path) -> None:
     with serving(tmp_path) as page:
         lines = [socket.create_connection(("127.0.0.1", page.port), ENOUGH) for _ in range(5)]
         for line, address in zip(lines, ("/events", *[f"/run/{key('run')}/events"] * 4), strict=True):
-            line.sendall(
-                f"GET {address} HTTP/1.1\r\nHost: 127.0.0.1:{page.port}\r\nCookie: {page.cookie}\r\n\r\n".encode()
-            )
+            request = f"GET {address} HTTP/1.1\r\nHost: 127.0.0.1:{page.port}\r\nCookie: {page.cookie}\r\n\r\n"
+            line.sendall(request.encode())
             assert b"200 OK" in line.recv(100)
         assert page.end() == 0
         assert b"Traceback" not in page.said()
@@ -244,7 +241,5 @@ def test_a_port_that_is_taken(tmp_path: Path, page: Served) -> None:
     assert done.returncode == 2
     assert done.stderr.startswith(f"error: the port cannot be used, --port {page.port}: got ")
     missing = subprocess.run([*command[:4], "nowhere"], capture_output=True, text=True, timeout=ENOUGH, check=False)
-    assert (missing.returncode, missing.stderr) == (
-        2,
-        "error: there is no such folder, nowhere: need a folder with runs in it\n",
-    )
+    said = "error: there is no such folder, nowhere: need a folder with runs in it\n"
+    assert (missing.returncode, missing.stderr) == (2, said)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.making import Written, finished
-from fedclade.dashboard import listing, reading
+from fedclade.dashboard import listing, safe_reading
 from fedclade.dashboard.listing import Listing, Overview
 
 
@@ -26,14 +26,12 @@ def test_every_state_is_told(tmp_path: Path) -> None:
     stopped.round(1, 0.5, {"a": 0, "b": 0, "c": 1, "d": 1})
     stopped.folder.close()
     runs = listed(tmp_path)
-    assert {name: run.state for name, run in runs.items()} == {
-        "done": "finished",
-        "group/going": "running",
-        "left": "stopped",
-    }
-    assert next(iter(runs)) == "group/going"  # who runs comes first
+    states = {name: run.state for name, run in runs.items()}
+    assert states == {"done": "finished", "group/going": "running", "left": "stopped"}
+    assert next(iter(runs)) == "group/going"  # running ones come first
     assert (runs["done"].round, runs["done"].rounds, runs["done"].accuracy) == (3, 3, 0.53)
-    assert (runs["group/going"].round, runs["group/going"].share, runs["group/going"].accuracy) == (1, 10, 0.25)
+    going = runs["group/going"]
+    assert (going.round, going.percent_done, going.accuracy) == (1, 10, 0.25)
     assert (runs["left"].groups, runs["left"].method, runs["left"].seed) == (2, "flt", 3)
     running.folder.close()
     assert listed(tmp_path)["group/going"].state == "stopped"
@@ -41,13 +39,12 @@ def test_every_state_is_told(tmp_path: Path) -> None:
 
 def test_a_run_that_another_process_writes_is_running(tmp_path: Path) -> None:
     script = (
-        "import sys\nfrom pathlib import Path\nfrom fedclade.runs.folder import RunFolder\n"
+        "import sys\nfrom pathlib import Path\nfrom fedclade.store.run_folder import RunFolder\n"
         "folder = RunFolder.create(Path(sys.argv[1]), '[run]\\nrounds = 5', {})\n"
         "print('held', flush=True)\nsys.stdin.read()"
     )
-    with subprocess.Popen(
-        [sys.executable, "-c", script, str(tmp_path / "run")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as writer:
+    command, pipe = [sys.executable, "-c", script, str(tmp_path / "run")], subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe) as writer:
         assert writer.stdout is not None
         assert writer.stdout.readline() == b"held\n"
         runs = Listing(tmp_path)
@@ -58,26 +55,21 @@ def test_a_run_that_another_process_writes_is_running(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "content", "said"),
+    ("file", "content"),
     [
-        ("experiment.toml", None, "experiment.toml is missing"),
-        ("environment.json", None, "environment.json is missing"),
-        ("events.jsonl", None, "events.jsonl is missing"),
-        ("experiment.toml", b"[run", "experiment.toml cannot be read"),
-        ("experiment.toml", b"\xff", "experiment.toml cannot be read"),
-        ("experiment.toml", b"a = " + b"[" * 5000, "experiment.toml cannot be read"),
-        ("result.json", b'{"accuracy": 0.', "result.json cannot be read"),
-        ("result.json", b"[]", "result.json cannot be read"),
-        ("result.json", b"", "result.json cannot be read"),
+        *(("experiment.toml", None), ("environment.json", None), ("events.jsonl", None)),
+        *(("experiment.toml", b"[run"), ("experiment.toml", b"\xff"), ("experiment.toml", b"a = " + b"[" * 5000)),
+        *(("result.json", b'{"accuracy": 0.'), ("result.json", b"[]"), ("result.json", b"")),
     ],
 )
-def test_a_damaged_run_is_shown_as_damaged(file: str, content: bytes | None, said: str, tmp_path: Path) -> None:
+def test_a_damaged_run_is_shown_as_damaged(file: str, content: bytes | None, tmp_path: Path) -> None:
     finished(tmp_path / "bad")
     finished(tmp_path / "good")
     (tmp_path / "bad" / file).unlink()
     if content is not None:
         (tmp_path / "bad" / file).write_bytes(content)
     runs = listed(tmp_path)
+    said = f"{file} is missing" if content is None else f"{file} cannot be read"
     assert (runs["bad"].state, runs["bad"].trouble) == ("damaged", said)
     assert runs["good"].state == "finished"
 
@@ -87,7 +79,7 @@ def test_words_in_the_place_of_numbers_are_no_numbers(tmp_path: Path) -> None:
     (path / "experiment.toml").write_text('[run]\nrounds = "<b>"\nseed = []\n[method]\nname = {a = 1}')
     (path / "result.json").write_text(json.dumps({"accuracy": "<b>", "group_count": [], "rounds": None}))
     run = listed(tmp_path)["odd"]
-    assert (run.rounds, run.round, run.seed, run.share, run.accuracy, run.groups) == (0, 0, 0, 0, None, None)
+    assert (run.rounds, run.round, run.seed, run.percent_done, run.accuracy, run.groups) == (0, 0, 0, 0, None, None)
     assert run.method == '{"a": 1}'
 
 
@@ -105,7 +97,7 @@ def test_links_lead_nowhere(tmp_path: Path) -> None:
 
 
 def test_names_of_any_bytes_can_be_shown(tmp_path: Path) -> None:
-    finished(tmp_path / "ok")
+    assert list(listed(finished(tmp_path / "ok"))) == ["ok"]  # a run in the place of a folder of runs
     os.rename(tmp_path / "ok", os.fsencode(tmp_path) + b"/bad-\xff-name")
     [run] = Listing(tmp_path).runs().values()
     assert run.name == "bad-?-name"
@@ -115,14 +107,14 @@ def test_names_of_any_bytes_can_be_shown(tmp_path: Path) -> None:
 def test_what_has_not_changed_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     finished(tmp_path / "one")
     finished(tmp_path / "two")
-    monkeypatch.setattr(listing, "FRESH", -1.0)
+    monkeypatch.setattr(listing, "SCAN_SECONDS", -1.0)
     runs = Listing(tmp_path)
     before = runs.runs()
     read: list[Path] = []
 
     def noted(path: Path) -> bytes:
         read.append(path)
-        return reading.content(path)
+        return safe_reading.content(path)
 
     monkeypatch.setattr(listing, "content", noted)
     assert runs.runs() == before
@@ -136,7 +128,7 @@ def test_what_has_not_changed_is_not_read_again(tmp_path: Path, monkeypatch: pyt
 
 
 def test_runs_come_and_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listing, "FRESH", -1.0)
+    monkeypatch.setattr(listing, "SCAN_SECONDS", -1.0)
     runs = Listing(tmp_path)
     assert runs.runs() == {}
     finished(tmp_path / "new")
@@ -151,7 +143,3 @@ def test_runs_come_and_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     finished(tmp_path / "old" / "inner")
     assert runs.runs() == {}  # what it was is forgotten
     assert [run.name for run in runs.runs().values()] == ["old/inner"]
-
-
-def test_a_run_alone_is_listed_by_its_own_name(tmp_path: Path) -> None:
-    assert list(listed(finished(tmp_path / "single"))) == ["single"]

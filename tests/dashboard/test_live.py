@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dashboard.browsing import WAIT, Watched, open_list, points, wait_for_points, wait_for_words
-from dashboard.making import Written, finished
+from dashboard.making import Written, finished, key
 from dashboard.serving import ENOUGH, Served, serving
-from fedclade.dashboard.listing import key_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -70,7 +69,7 @@ def test_a_live_run(watched: Watched, tmp_path: Path) -> None:
                 page.wait_for_selector("#empty", state="hidden")
                 assert page.inner_text("#count").startswith("1 in ")
                 assert page.evaluate("window.sameDocument") is True
-                with page.expect_request(lambda request: f"/run/{key_of(b'live')}/events?" in request.url):
+                with page.expect_request(lambda request: f"/run/{key('live')}/events?" in request.url):
                     page.click("#rows td.name a")
                 page.wait_for_selector("#status .state.running")
                 page.evaluate("window.sameDocument = true")
@@ -96,6 +95,7 @@ def test_a_live_run(watched: Watched, tmp_path: Path) -> None:
 def test_every_step_of_a_run_is_seen(watched: Watched, tmp_path: Path) -> None:
     """A run that the test writes: one group, then three; its writer goes, and comes back; it is finished."""
     run = Written(tmp_path / "run", [f"client-{number}" for number in range(6)], rounds=4)
+    thirds = {client: number % 3 for number, client in enumerate(run.clients)}
     page = watched.page
     with serving(tmp_path) as served:
         open_list(watched, served)
@@ -107,7 +107,7 @@ def test_every_step_of_a_run_is_seen(watched: Watched, tmp_path: Path) -> None:
         page.wait_for_selector("#groups tbody tr:nth-child(1)")
         wait_for_points(page, 1)
         assert page.locator("#groups tbody tr").count() == 1
-        run.round(2, 0.5, {client: number % 3 for number, client in enumerate(run.clients)}, splits=[1, 2])
+        run.round(2, 0.5, thirds, splits=[1, 2])
         page.wait_for_selector("#groups tbody tr:nth-child(3)")
         wait_for_points(page, 2)
         wait_for_words(page, "#happenings", "3 groups instead of 1")
@@ -117,11 +117,11 @@ def test_every_step_of_a_run_is_seen(watched: Watched, tmp_path: Path) -> None:
         assert page.locator("[data-figure=groups] .legend .traces").count() == 3
         run.folder.close()
         page.wait_for_selector("#status .state.stopped")
-        run.folder.hold()
-        run.folder.latest()
+        run.folder.acquire()
+        run.folder.restore_latest()
         page.wait_for_selector("#status .state.running")
-        run.round(3, 0.6, {client: number % 3 for number, client in enumerate(run.clients)})
-        run.round(4, 0.75, {client: number % 3 for number, client in enumerate(run.clients)})
+        run.round(3, 0.6, thirds)
+        run.round(4, 0.75, thirds)
         run.finish(0.75, groups=3)
         page.wait_for_selector("#status .state.finished")
         wait_for_words(page, "#status", "75.0 %")
@@ -138,12 +138,10 @@ def test_a_run_that_is_cut_back_is_shown_anew(watched: Watched, tmp_path: Path) 
     page = watched.page
     with serving(tmp_path) as served:
         open_list(watched, served)
-        page.goto(f"{served.base}/run/{key_of(b'run')}")
+        page.goto(f"{served.base}/run/{key('run')}")
         wait_for_points(page, 2)
-        log = tmp_path / "run" / "events.jsonl"
-        lines = log.read_bytes().splitlines(keepends=True)
-        aside = tmp_path / "run" / ".aside"
-        aside.write_bytes(b"".join(lines[:3]))
+        log, aside = tmp_path / "run" / "events.jsonl", tmp_path / "run" / ".aside"
+        aside.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:3]))
         os.replace(aside, log)  # as `resume` does
         page.wait_for_function("() => document.querySelector('[data-figure=accuracy]')?.data?.[0].x.length === 1")
         wait_for_words(page, "#status", "round\n1 of 5")
@@ -182,7 +180,7 @@ def test_a_page_that_nobody_sees_gives_its_connection_back(browser: "Browser", t
         with first.expect_request(lambda request: "/events?page=1&" in request.url):
             first.evaluate(SHOW, arg=False)
         first.wait_for_selector("#rows tr >> nth=1")
-        assert first.is_checked(f"#tick-{key_of(b'run')}")
+        assert first.is_checked(f"#tick-{key('run')}")
         assert first.input_value("#filter") == "run"
         shutil.copytree(small, tmp_path / "runs" / "run-afterwards")
         first.wait_for_selector("#rows tr >> nth=2")

@@ -3,15 +3,15 @@
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
-from dashboard.making import Written, finished
-from dashboard.payloads import SCRIPTS, WAYS_OUT
+from dashboard.making import Written, finished, key
 from dashboard.serving import Served, serving
-from fedclade.dashboard.listing import key_of
+from fedclade.store.events import LeftEvent, NewcomersEvent
+from report.parsing import Page
+from report.payloads import SCRIPTS
 
 pytestmark = pytest.mark.slow
 
@@ -21,6 +21,24 @@ TAGS = {
     *("div", "section", "input", "button", "table", "thead", "tbody", "tr", "th", "td", "span", "progress", "code"),
     *("dl", "dt", "dd", "details", "summary", "pre"),
 }
+
+
+# In an address each of these would leave the folder, if any of it were ever taken for a path.
+WAYS_OUT = (
+    *("..", "../", "../secret", "../secret/canary", "../../secret/canary", "../../../../../../etc/passwd"),
+    *("..%2fsecret%2fcanary", "..%2Fsecret%2Fcanary", "%2e%2e", "%2e%2e/secret/canary"),
+    *("%2e%2e%2fsecret%2fcanary", "%252e%252e%252fsecret%252fcanary", "%25252e%25252e%25252fsecret"),
+    *("..%252fsecret%252fcanary", "..;/secret/canary", "..;a=b/secret/canary", "..\\secret\\canary"),
+    *("..%5csecret%5ccanary", "..%255csecret%255ccanary", "....//secret/canary", "....\\/secret/canary"),
+    *("..././secret/canary", ".%00./secret/canary", "..%00/secret/canary", "secret%00", "%00"),
+    *("%c0%ae%c0%ae/secret/canary", "%c0%ae%c0%ae%c0%afsecret%c0%afcanary"),
+    *("%e0%80%ae%e0%80%ae/secret/canary", "%uff0e%uff0e/secret/canary", "%ef%bc%8e%ef%bc%8e/secret/canary"),
+    *("/etc/passwd", "//etc/passwd", "%2fetc%2fpasswd", "file:///etc/passwd", "file:%2f%2f%2fetc%2fpasswd"),
+    *("~/.ssh/id_rsa", "~root", ".", "./run", "run/../../secret/canary", "run%2f..%2f..%2fsecret%2fcanary"),
+    *("link", "link/canary", "run#/../secret/canary", "run?/../secret/canary", "run%23/../secret/canary"),
+    *("run%3f/../secret/canary", "C:\\Windows\\win.ini", "\\\\127.0.0.1\\share", "*"),
+    "a" * 5000,
+)
 
 
 def hostile_name(payload: str) -> str:
@@ -37,17 +55,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     runs = above / "runs"
     for payload in SCRIPTS:
         path = finished(runs / "named" / hostile_name(payload), ("a", "b"), rounds=1, method="flt")
-        (path / "experiment.toml").write_text(
-            f"[method]\nname = {json.dumps(payload)}\n[run]\nrounds = 1\n[x]\ny = {json.dumps(payload)}\n"
-        )
+        name = json.dumps(payload)
+        (path / "experiment.toml").write_text(f"[method]\nname = {name}\n[run]\nrounds = 1\n[x]\ny = {name}\n")
     clients = Written(runs / "run", SCRIPTS, rounds=3)
     facts = {"distance": SCRIPTS[0], "sizes": list(SCRIPTS[:9]), "count": SCRIPTS[1], "confidence": SCRIPTS[2]}
     clients.round(1, 0.5, discovery=facts, moved=list(SCRIPTS[:4]))
     for payload in SCRIPTS:
-        clients.folder.note("newcomers", round=1, clients=[payload])
-        clients.folder.note(payload, round=payload, time=payload, clients=payload)
-        wrong = [{"client": payload, "verb": payload, "reason": payload}]
-        clients.folder.note("round", round=2, refused=wrong, silent=wrong, bytes_up=payload, facts={payload: payload})
+        clients.folder.log_event(NewcomersEvent(round=1, clients=(payload,)))
+        clients.log_line(event=payload, round=payload, time=payload, clients=payload)
+        refusals = [{"client": payload, "verb": payload, "reason": payload}]
+        odd = {"bytes_up": payload, "facts": {payload: payload}}
+        clients.log_line(event="round", round=2, refused=refusals, silent=refusals, **odd)
     clients.round(3, 0.5, {client: number % 3 for number, client in enumerate(SCRIPTS)})
     clients.finish(0.5)
     leading_away = finished(runs / "links")
@@ -64,25 +82,9 @@ def page(folder: Path) -> Iterator[Served]:
         yield served
 
 
-def key(name: str) -> str:
-    return key_of(name.encode())
-
-
-class Looked(HTMLParser):
-    """The tags of a page, its scripts, and where it leads to."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.seen: list[tuple[str, dict[str, str | None]]] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.seen.append((tag, dict(attrs)))
-
-
 def harmless(text: str) -> None:
     """Nothing in a page but what its templates put there."""
-    for tag, attributes in Looked(text).seen:
+    for tag, attributes in Page(text).elements:
         assert tag in TAGS, f"<{tag} {attributes}>"
         assert not [name for name in attributes if name.startswith(("on", "hx-on", "hx-vals", "style"))], attributes
         for name in ("href", "src", "action", "hx-get", "sse-connect", "data-again"):
@@ -95,37 +97,30 @@ def harmless(text: str) -> None:
             assert set(attributes) in ({"charset"}, {"name", "content"})
 
 
-# -- names ------------------------------------------------------------------------------------------------------------
-
-
-def test_there_are_enough_attacks() -> None:
-    assert len(set(SCRIPTS)) >= 40
-    assert len(set(WAYS_OUT)) >= 40
+def harmless_page(page: Served, address: str) -> str:
+    answer = page.ask(address)
+    assert answer.status == 200
+    harmless(answer.text)
+    return answer.text
 
 
 def test_names_of_runs_stay_names(page: Served) -> None:
-    listed = page.ask("/")
-    assert listed.status == 200
-    harmless(listed.text)
-    assert listed.text.count('<tr id="run-') == len(SCRIPTS) + 2
+    assert harmless_page(page, "/").count('<tr id="run-') == len(SCRIPTS) + 2
     for payload in SCRIPTS:
-        address = f"/run/{key('named/' + hostile_name(payload))}"
         for part in ("", "/live", "/clients"):
-            answer = page.ask(address + part)
-            assert answer.status == 200
-            harmless(answer.text)
+            harmless_page(page, f"/run/{key('named/' + hostile_name(payload))}{part}")
+    keys = [key("named/" + hostile_name(payload)) for payload in SCRIPTS]
+    for start in range(0, len(keys), 12):
+        query = "&".join(f"run={each}" for each in keys[start : start + 12])
+        harmless_page(page, f"/compare?{query}")
+        harmless_page(page, f"/compare/live?{query}")
 
 
 def test_names_of_clients_and_of_what_happened_stay_names(page: Served) -> None:
     run = f"/run/{key('run')}"
-    for part in ("", "/live", "/clients"):
-        answer = page.ask(run + part)
-        assert answer.status == 200
-        harmless(answer.text)
+    for part in ("", "/live", "/clients", *(f"/client/{key(payload)}" for payload in SCRIPTS)):
+        harmless_page(page, run + part)
     for payload in SCRIPTS:
-        answer = page.ask(f"{run}/client/{key(payload)}")
-        assert answer.status == 200
-        harmless(answer.text)
         model = page.ask(f"{run}/client/{key(payload)}/model")
         assert model.status == 200
         assert model.headers["content-type"] == "application/octet-stream"
@@ -134,55 +129,34 @@ def test_names_of_clients_and_of_what_happened_stay_names(page: Served) -> None:
         assert name.isascii()
 
 
-def test_names_stay_names_side_by_side(page: Served) -> None:
-    keys = [key("named/" + hostile_name(payload)) for payload in SCRIPTS]
-    for start in range(0, len(keys), 12):
-        query = "&".join(f"run={each}" for each in keys[start : start + 12])
-        for part in ("/compare", "/compare/live"):
-            answer = page.ask(f"{part}?{query}")
-            assert answer.status == 200
-            harmless(answer.text)
-
-
 def test_names_stay_names_in_a_stream(folder: Path) -> None:
     """What is sent while a run goes on is escaped too, and no name ends a message."""
     path = folder.parent / "live" / "run"
     run = Written(path, SCRIPTS, rounds=3)
     run.round(1, 0.5, discovery={"distance": SCRIPTS[0]})
-    run.folder.note("newcomers", round=1, clients=list(SCRIPTS[:5]))
-    run.folder.note("left", round=1, clients=list(SCRIPTS[-5:]))
+    run.folder.log_event(NewcomersEvent(round=1, clients=SCRIPTS[:5]))
+    run.folder.log_event(LeftEvent(round=1, clients=SCRIPTS[-5:]))
     run.round(2, 0.6)
     run.finish(0.6)  # so that the stream ends
     with serving(path.parent) as page:
-        start = f"{(path / 'events.jsonl').stat().st_ino}-0-0"
+        start = f"{(path / 'events.jsonl').stat().st_ino}-0-0-0"
         sent = page.ask(f"/run/{key('run')}/events?after={start}").text
     messages = [message.splitlines() for message in sent.split("\r\n\r\n") if message]
-    kinds = [line for lines in messages for line in lines if line.startswith("event: ")]
-    wanted = ("status", "happenings", "groups", "clients", "points", "end")
-    assert kinds == [f"event: {kind}" for kind in wanted]
+    kinds = [line.removeprefix("event: ") for lines in messages for line in lines if line.startswith("event: ")]
+    assert kinds == ["status", "happenings", "groups", "clients", "points", "end"]
     assert "joined: &lt;script&gt;" in sent
     for lines in messages:
         assert all(line.split(":")[0] in ("id", "event", "data") for line in lines), lines
         harmless("\n".join(line.removeprefix("data: ") for line in lines if line.startswith("data: ")))
 
 
-# -- ways out ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "place",
-    [
-        "/{}",
-        "/run/{}",
-        "/run/{}/events",
-        "/run/RUN/client/{}",
-        "/run/RUN/client/{}/model",
-        "/static/{}",
-        "/compare?run={}",
-        "/compare/events?run={}",
-        "/?page={}",
-    ],
+PLACES = (
+    *("/{}", "/run/{}", "/run/{}/events", "/run/RUN/client/{}", "/run/RUN/client/{}/model", "/static/{}"),
+    *("/compare?run={}", "/compare/events?run={}", "/?page={}"),
 )
+
+
+@pytest.mark.parametrize("place", PLACES)
 def test_no_address_leaves_the_folder(place: str, page: Served) -> None:
     asked = [place.replace("RUN", key("run")).format(way) for way in WAYS_OUT]
     assert all(33 <= ord(letter) < 127 for raw in asked for letter in raw), "not a request"
@@ -202,6 +176,3 @@ def test_links_in_a_run_lead_nowhere(page: Served) -> None:
         assert answer.status == 200
         assert CANARY not in answer.text
     assert "experiment.toml is missing" in page.ask(f"/run/{key('links')}").text
-
-
-# -- who asks ---------------------------------------------------------------------------------------------------------

@@ -6,28 +6,29 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from fedclade.core import ClientId, InputError
 from fedclade.data import Federation, build
 from fedclade.data.federation import Change
 from fedclade.data.recipe import read_recipe
-from fedclade.nouns import ClientId, InputError
+from refusals import check_refused
+
+
+def classes(**more: object) -> Federation:
+    return build(source="digits", world="classes", clients=20, groups=4, **more)  # type: ignore[arg-type]  # settings
 
 
 @pytest.fixture(scope="module")
 def steady() -> Federation:
-    return build(source="digits", world="classes", clients=20, groups=4)
+    return classes()
 
 
 def drifting(**drift: object) -> Federation:
-    return build(source="digits", world="classes", clients=20, groups=4, drift={"round": 3, **drift})
+    return classes(drift={"round": 3, **drift})
 
 
 def positions(federation: Federation, number: int) -> Counter[int]:
-    return Counter(
-        int(place)
-        for client in federation.clients
-        for part in (federation.held(client, number).train, federation.held(client, number).test)
-        for place in part.index
-    )
+    held = [federation.data_at(client, number) for client in federation.clients]
+    return Counter(int(place) for each in held for part in (each.train, each.test) for place in part.index)
 
 
 def changed(federation: Federation) -> set[ClientId]:
@@ -44,14 +45,13 @@ def test_clients_that_change_group_exchange_their_data(steady: Federation) -> No
     assert before is not None
     assert sorted(map(len, after.members)) == sorted(map(len, before.members))
     for client in federation.clients:
-        same = federation.held(client, 3) is federation.held(client, 2)
+        same = federation.data_at(client, 3) is federation.data_at(client, 2)
         assert same == (client not in moved)
     for client in moved:  # now with the classes of the group it is in now
-        friend = next(
-            other for other in steady.clients if other not in moved and after.labels[other] == after.labels[client]
-        )
-        assert set(federation.held(client, 3).train.labels) == set(steady[friend].train.labels)
-        assert set(federation.held(client, 2).train.labels) != set(steady[friend].train.labels)
+        members = after.members[after.labels[client]]
+        theirs = set(steady[next(other for other in members if other not in moved)].train.labels)
+        assert set(federation.data_at(client, 3).train.labels) == theirs
+        assert set(federation.data_at(client, 2).train.labels) != theirs
     assert positions(federation, 2) == positions(federation, 3) == positions(steady, 0)
 
 
@@ -60,7 +60,7 @@ def test_images_that_are_turned() -> None:
     moved = changed(federation)
     assert len(moved) == 5
     for client in moved:
-        before, after = federation.held(client, 2).test, federation.held(client, 3).test
+        before, after = federation.data_at(client, 2).test, federation.data_at(client, 3).test
         assert np.array_equal(after.inputs, np.rot90(before.inputs, axes=(2, 3)))
     truth = federation.truth_at(3)
     assert truth is not None
@@ -70,89 +70,67 @@ def test_images_that_are_turned() -> None:
 
 def test_turned_clients_join_the_group_that_is_turned_as_they_are() -> None:
     """Over `rotation`: a turned client of group 0 sees what group 1 sees, and is one of it."""
-    federation = build(
-        source="digits", world="rotation", clients=40, groups=4, drift={"round": 3, "share": 0.5, "kind": "rotate"}
-    )
+    turn = {"round": 3, "share": 0.5, "kind": "rotate"}
+    federation = build(source="digits", world="rotation", clients=40, groups=4, drift=turn)
     truth = federation.truth_at(3)
     assert truth is not None
-    turns = [{federation.held(client, 3).train.quarter_turns for client in group} for group in truth.members]
+    turns = [{federation.data_at(client, 3).train.quarter_turns for client in group} for group in truth.members]
     assert sorted(map(sorted, turns)) == [[0], [1], [2], [3]]
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_nobody_meets_a_new_group_before_it_comes(seed: int) -> None:
-    federation = build(
-        source="digits",
-        world="classes",
-        clients=20,
-        groups=4,
-        seed=seed,
-        drift={"round": 3, "share": 0.3},
-        newcomers={"rounds": (8,), "origin": "new"},
-    )
+    new_group = {"rounds": (8,), "origin": "new"}
+    federation = classes(seed=seed, drift={"round": 3, "share": 0.3}, newcomers=new_group)
     late = next(client for client in federation.clients if federation.joins.get(client) == 8)
     new = set(federation[late].train.labels)
-    assert set(federation.changes[0].data) <= set(federation.present(3))
-    assert not any(new & set(federation.held(client, 5).train.labels) for client in federation.present(5))
+    assert set(federation.changes[0].data) <= set(federation.clients_at(3))
+    assert not any(new & set(federation.data_at(client, 5).train.labels) for client in federation.clients_at(5))
 
 
 def test_a_change_is_checked_where_it_is_made(steady: Federation) -> None:
     held = steady["client-00"]
     empty = replace(held, train=replace(held.train, index=held.train.index[:0]))
-    for wrong, said in (
-        ((Change(3, {"client-00": empty}, None),), "has no training examples"),
-        ((Change(3, {"nobody": held}, None),), "is not known"),
-        ((Change(3, {}, None), Change(2, {}, None)), "changes are out of order"),
-        ((Change(0, {}, None),), "changes are out of order"),
-    ):
-        with pytest.raises(InputError, match=said):
-            replace(steady, changes=wrong)
+    none = Change(3, {}, None)
+    check_refused("has no training examples", replace, steady, changes=(Change(3, {"client-00": empty}, None),))
+    check_refused("is not known", replace, steady, changes=(Change(3, {"nobody": held}, None),))
+    check_refused("changes are out of order", replace, steady, changes=(none, replace(none, round=2)))
+    check_refused("changes are out of order", replace, steady, changes=(replace(none, round=0),))
 
 
-def test_classes_that_are_gained() -> None:
+def test_classes_that_are_gained_and_by_whom() -> None:
     federation = drifting(kind="gain", share=0.2)
     moved = changed(federation)
     assert len(moved) == 4
     for client in moved:
-        before, after = federation.held(client, 2), federation.held(client, 3)
+        before, after = federation.data_at(client, 2), federation.data_at(client, 3)
         assert set(before.train.labels) < set(after.train.labels)
         assert set(before.test.labels) <= set(before.train.labels)
     assert federation.truth_at(3) == federation.truth_at(2)
     assert federation.fingerprint != drifting(kind="gain", share=0.1).fingerprint
+    who = [frozenset(changed(classes(seed=seed, drift={"share": 0.2}))) for seed in (1, 1, 2, 3, 4)]
+    assert who[0] == who[1]
+    assert len(set(who)) > 1
 
 
-def test_the_seed_decides_who() -> None:
-    def who(seed: int) -> set[ClientId]:
-        made = build(source="digits", world="classes", clients=20, groups=4, seed=seed, drift={"share": 0.2})
-        return changed(made)
-
-    assert who(1) == who(1)
-    assert len({frozenset(who(seed)) for seed in range(5)}) > 1
-
-
-def test_newcomers_from_known_groups(steady: Federation) -> None:
-    federation = build(
-        source="digits", world="classes", clients=20, groups=4, newcomers={"rounds": (4, 9), "share": 0.3}
-    )
+def test_newcomers_from_known_groups_and_of_a_new_one(steady: Federation) -> None:
+    federation = classes(newcomers={"rounds": (4, 9), "share": 0.3})
     assert federation.truth == steady.truth
-    assert [len(federation.present(number)) for number in (0, 3, 4, 8, 9, 99)] == [14, 14, 17, 17, 20, 20]
+    assert [len(federation.clients_at(number)) for number in (0, 3, 4, 8, 9, 99)] == [14, 14, 17, 17, 20, 20]
     label = steady.truth.labels if steady.truth is not None else {}
-    assert {label[client] for client in federation.present(0)} == set(label.values())
-
-
-def test_newcomers_of_a_group_that_nobody_has_met(steady: Federation) -> None:
-    federation = build(source="digits", world="classes", clients=20, groups=4, newcomers={"origin": "new"})
-    late = set(federation.clients) - set(federation.present(0))
+    assert {label[client] for client in federation.clients_at(0)} == set(label.values())
+    federation = classes(newcomers={"origin": "new"})
+    late = set(federation.clients) - set(federation.clients_at(0))
     assert steady.truth is not None
     assert tuple(sorted(late)) in steady.truth.members
-    assert federation.present(5) == federation.clients
+    assert federation.clients_at(5) == federation.clients
 
 
 @pytest.mark.parametrize(
     ("world", "over", "said"),
     [
         ("iid", {"drift": {"kind": "group"}}, "there are no groups to change between"),
-        ("topics", {"drift": {"kind": "gain"}}, "nobody has two classes"),
+        ("topics", {"drift": {"kind": "gain"}}, "no client has two classes"),
         ("iid", {"newcomers": {"origin": "new"}}, "there is no group that could be new"),
         ("iid", {"newcomers": {"rounds": ()}}, "no round to join at"),
         ("iid", {"newcomers": {"rounds": (0,)}}, "rounds is not usable"),
@@ -167,14 +145,14 @@ def test_impossible_changes_are_named(world: str, over: dict[str, object], said:
 
 def test_with_fewer_examples_clients_keep_some_of_their_own(steady: Federation) -> None:
     """Seven each, no one twice, all from what the client had; tests and groups as they were; others by another seed."""
-    fewer = build(source="digits", world="classes", clients=20, groups=4, fewer={"examples": 7})
+    fewer = classes(fewer={"examples": 7})
     assert fewer.truth == steady.truth
     for client in steady.clients:
         kept, whole = fewer[client].train.index, steady[client].train.index
         assert len(kept) == len(set(kept.tolist())) == 7
         assert set(kept.tolist()) < set(whole.tolist())
         assert np.array_equal(fewer[client].test.index, steady[client].test.index)
-    same = build(source="digits", world="classes", clients=20, groups=4, fewer={"examples": 10**6})
+    same = classes(fewer={"examples": 10**6})
     assert same.fingerprint == steady.fingerprint
     drawn = [fewer[client].train.index.tolist() for client in fewer.clients]
     assert drawn != [steady[client].train.index[:7].tolist() for client in steady.clients]
@@ -192,17 +170,7 @@ def test_a_share_keeps_sizes_as_different_as_they_are() -> None:
         assert np.array_equal(fewer[client].test.index, whole[client].test.index)
     least = build(source="digits", world="quantity", clients=20, fewer={"share": 1e-6})
     assert {len(least[client].train.index) for client in least.clients} == {1}
-
-
-def test_fewer_examples_go_with_changes() -> None:
-    """Who exchanges data exchanges what was kept."""
-    federation = build(
-        source="digits",
-        world="classes",
-        clients=20,
-        groups=4,
-        fewer={"examples": 5},
-        drift={"round": 3, "kind": "group", "share": 0.2},
-    )
+    # Clients that exchange data exchange what they kept.
+    federation = classes(fewer={"examples": 5}, drift={"round": 3, "kind": "group", "share": 0.2})
     for client in changed(federation):
-        assert len(federation.held(client, 3).train) == 5
+        assert len(federation.data_at(client, 3).train) == 5

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from fedclade.core import Groups, InputError
 from fedclade.data import ClientData, Federation, Part, Pool
-from fedclade.nouns import Groups, InputError
+from refusals import check_refused
 
 Number = TypeVar("Number", np.float32, np.int64)
 
@@ -45,53 +46,36 @@ def test_a_part_turns_renames_and_scales_on_the_way_out() -> None:
     assert Part(pool(np.full((6, 2), 255, np.uint8)), np.array([0])).inputs.tolist() == [[1, 1]]
 
 
-@pytest.mark.parametrize("images", [IMAGES.astype(np.float64), IMAGES.astype(np.int64), IMAGES[:, 0, 0, 0]])
-def test_inputs_of_a_wrong_dtype_or_form_are_refused(images: NDArray[np.generic]) -> None:
-    with pytest.raises(InputError, match="inputs have the wrong form") as caught:
-        pool(images)
-    assert caught.value.got == f"{images.dtype} {images.shape}"
-
-
-@pytest.mark.parametrize("labels", [LABELS.astype(np.int32), LABELS.astype(float), LABELS[:5], LABELS[:, None]])
-def test_labels_of_a_wrong_dtype_or_form_are_refused(labels: NDArray[np.generic]) -> None:
-    with pytest.raises(InputError, match="labels have the wrong form") as caught:
-        pool(labels=labels)
-    assert caught.value.got == f"{labels.dtype} {labels.shape}"
+@pytest.mark.parametrize(
+    ("what", "array"),
+    [
+        *(("images", array) for array in (IMAGES.astype(np.float64), IMAGES.astype(np.int64), IMAGES[:, 0, 0, 0])),
+        *(("labels", array) for array in (LABELS.astype(np.int32), LABELS.astype(float), LABELS[:5], LABELS[:, None])),
+    ],
+)
+def test_arrays_of_a_wrong_dtype_or_form_are_refused(what: str, array: NDArray[np.generic]) -> None:
+    said = "inputs have the wrong form" if what == "images" else "labels have the wrong form"
+    assert check_refused(said, pool, **{what: array}).got == f"{array.dtype} {array.shape}"
 
 
 @pytest.mark.parametrize("broken", [np.nan, np.inf, -np.inf])
 def test_inputs_that_are_not_finite_are_refused(broken: float) -> None:
     images = IMAGES.copy()
     images[3, 0, 1, 1] = images[3, 0, 0, 0] = images[5, 0, 0, 0] = broken
-    with pytest.raises(InputError, match="first at example 3: got NaN or infinity in 2 of 6 examples"):
-        pool(images)
+    check_refused("first at example 3: got NaN or infinity in 2 of 6 examples", pool, images)
 
 
 def test_labels_out_of_range_are_refused() -> None:
-    with pytest.raises(InputError, match="a label is negative"):
-        pool(labels=np.array([0, 1, -1, 0, 1, 2]))
-    with pytest.raises(InputError, match='a label is out of range, two, client "a": got 2 to 2, need 0 to 1'):
-        two(pool(), classes=2)
-
-
-def test_labels_renamed_out_of_range_are_refused() -> None:
+    check_refused("a label is negative", pool, labels=np.array([0, 1, -1, 0, 1, 2]))
+    check_refused('a label is out of range, two, client "a": got 2 to 2, need 0 to 1', two, pool(), classes=2)
     part = Part(pool(), np.array([0, 1]), relabel=np.array([-100, 0, 1]))
-    with pytest.raises(InputError, match="out of range"):
-        Federation("one", {"a": ClientData(part, part)}, 3)
+    check_refused("out of range", Federation, "one", {"a": ClientData(part, part)}, 3)
 
 
 @pytest.mark.parametrize(("use", "train", "test"), [("training", [], [1]), ("test", [1], [])])
 def test_a_client_without_examples_is_refused(use: str, train: list[int], test: list[int]) -> None:
     held = ClientData(Part(pool(), np.array(train, np.int64)), Part(pool(), np.array(test, np.int64)))
-    with pytest.raises(InputError, match=f'client "a" has no {use} examples, one: got 0, need at least 1'):
-        Federation("one", {"a": held}, 3)
-
-
-def test_mixed_shapes_are_refused() -> None:
-    held = ClientData(Part(pool(), INDEX[0]), Part(pool(IMAGES.reshape(6, 4)), INDEX[1]))
-    with pytest.raises(InputError, match="inputs differ in shape") as caught:
-        Federation("one", {"a": held}, 3)
-    assert caught.value.got == "[(1, 2, 2), (4,)]"
+    check_refused(f'client "a" has no {use} examples, one: got 0, need at least 1', Federation, "one", {"a": held}, 3)
 
 
 class Twice(dict[str, ClientData]):
@@ -101,20 +85,16 @@ class Twice(dict[str, ClientData]):
         yield from [*super().__iter__()] * 2
 
 
-def test_bad_ids_are_refused() -> None:
+def test_bad_ids_mixed_shapes_and_wrong_truth_are_refused() -> None:
+    mixed = ClientData(Part(pool(), INDEX[0]), Part(pool(IMAGES.reshape(6, 4)), INDEX[1]))
+    error = check_refused("inputs differ in shape", Federation, "one", {"a": mixed}, 3)
+    assert error.got == "[(1, 2, 2), (4,)]"
     held = two(pool())["a"]
-    with pytest.raises(InputError, match='client "a" is there twice, one'):
-        Federation("one", Twice(a=held), 3)
-    with pytest.raises(InputError, match="not a usable name, one"):
-        Federation("one", {" a": held}, 3)
-    with pytest.raises(InputError, match="there are no clients, one"):
-        Federation("one", {}, 3)
-
-
-@pytest.mark.parametrize("truth", [Groups((("a",),)), Groups((("a", "b"), ("c",)))])
-def test_truth_that_does_not_cover_is_refused(truth: Groups) -> None:
-    with pytest.raises(InputError, match="groups do not cover the clients"):
-        two(pool(), truth=truth)
+    check_refused('client "a" is there twice, one', Federation, "one", Twice(a=held), 3)
+    check_refused("not a usable name, one", Federation, "one", {" a": held}, 3)
+    check_refused("there are no clients, one", Federation, "one", {}, 3)
+    for truth in (Groups((("a",),)), Groups((("a", "b"), ("c",)))):
+        check_refused("groups do not cover the clients", two, pool(), truth=truth)
 
 
 def test_the_fingerprint_is_that_of_the_data_alone() -> None:
@@ -123,6 +103,8 @@ def test_the_fingerprint_is_that_of_the_data_alone() -> None:
     apart = {c: ClientData(Part(pool(), INDEX[i]), Part(pool(), INDEX[i + 1])) for c, i in (("b", 2), ("a", 0))}
     assert Federation("other", dict(sorted(apart.items())), 3, truth=Groups((("a", "b"),))).fingerprint == same
     assert two(pool(np.asfortranarray(IMAGES))).fingerprint == same
+    column = np.stack([LABELS, LABELS], axis=1)[:, 0]
+    assert two(Pool(IMAGES.copy(), column)).fingerprint == same
 
 
 def changed(array: NDArray[Number], place: int) -> NDArray[Number]:
@@ -147,8 +129,3 @@ def test_whose_examples_and_what_a_world_does_to_them_count_in_the_fingerprint()
     kinds = [("a", part, part), ("b", part, part), ("a", renamed, part), ("a", turned, part), ("a", part, turned)]
     prints = {Federation("x", {who: ClientData(train, test)}, 3).fingerprint for who, train, test in kinds}
     assert len(prints | {Federation("x", {"a": ClientData(part, part)}, 4).fingerprint}) == 6
-
-
-def test_labels_that_are_a_column_have_a_fingerprint() -> None:
-    column = np.stack([LABELS, LABELS], axis=1)[:, 0]
-    assert two(Pool(IMAGES.copy(), column)).fingerprint == two(pool()).fingerprint

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from fedclade.data import from_arrays, from_folder
-from fedclade.nouns import InputError
+from refusals import check_refused
 
 INPUTS: NDArray[np.float64] = np.arange(24.0).reshape(8, 3)
 CLASSES = ["worn", "leak", "none", "leak", "worn", "none", "none", "leak"]
@@ -39,8 +39,7 @@ def drawn(root: Path) -> Path:
 def test_images_in_class_folders_of_clients(tmp_path: Path) -> None:
     federation = from_folder(drawn(tmp_path))
     assert federation.clients == ("east", "west")
-    assert federation.shape == (1, 4, 5)
-    assert federation.class_names == ("cat", "dog")
+    assert (federation.shape, federation.class_names) == ((1, 4, 5), ("cat", "dog"))
     west = federation["west"]
     found = {
         (int(label), round(float(image[0, 0, 0]) * 255))
@@ -48,13 +47,7 @@ def test_images_in_class_folders_of_clients(tmp_path: Path) -> None:
         for image, label in zip(part.inputs, part.labels, strict=True)
     }
     assert found == {(0, 10), (0, 11), (0, 12), (1, 20), (1, 21), (1, 22)}
-    images = {
-        "east": (np.stack([np.full((1, 4, 5), shade, np.uint8) for shade in (0, 1, 2)]), [0] * 3),
-        "west": (
-            np.stack([np.full((1, 4, 5), shade, np.uint8) for shade in (10, 11, 12, 20, 21, 22)]),
-            [0, 0, 0, 1, 1, 1],
-        ),
-    }
+    images = {"east": (shades(0, 1, 2), [0] * 3), "west": (shades(10, 11, 12, 20, 21, 22), [0, 0, 0, 1, 1, 1])}
     assert federation.fingerprint == from_arrays(images).fingerprint
 
 
@@ -79,18 +72,15 @@ def test_colours_are_channels_in_the_order_red_green_blue(tmp_path: Path) -> Non
             assert np.allclose(image[:, 0, 0], [[1, 0, 0.2], [0, 1, 0]][label])
 
 
-def test_every_known_ending_is_read_in_any_case(tmp_path: Path) -> None:
+def test_every_known_ending_is_read_and_classes_are_sorted(tmp_path: Path) -> None:
     for ending in ("png", "PNG", "jpg", "JPEG", "webp", "bmp"):
         draw(tmp_path / "one" / "a" / f"image.{ending}", 9)
         draw(tmp_path / "one" / "b" / f"image.{ending}", 9)
     held = from_folder(tmp_path)["one"]
     assert len(held.train) + len(held.test) == 12
-
-
-def test_class_folders_that_are_numbers_are_sorted_as_numbers(tmp_path: Path) -> None:
-    for name in ("10", "9", "2"):
-        draw(tmp_path / "one" / name / "a.png", 1)
-    assert from_folder(tmp_path).class_names == ("2", "9", "10")
+    for name in ("10", "9", "2"):  # class folders that are numbers are sorted as numbers
+        draw(tmp_path / "more" / "one" / name / "a.png", 1)
+    assert from_folder(tmp_path / "more").class_names == ("2", "9", "10")
 
 
 def test_hidden_files_and_empty_class_folders_are_left_out(tmp_path: Path) -> None:
@@ -100,13 +90,6 @@ def test_hidden_files_and_empty_class_folders_are_left_out(tmp_path: Path) -> No
         (folder / ".git").mkdir()
     (tmp_path / "east" / "bird").mkdir()
     assert from_folder(tmp_path).fingerprint == before
-
-
-def test_images_of_two_sizes_name_two_files(tmp_path: Path) -> None:
-    drawn(tmp_path)
-    draw(tmp_path / "west" / "cat" / "wide.png", 1, size=(6, 4))
-    with pytest.raises(InputError, match=r"5 x 4 in .*east/cat/0.png, 6 x 4 in .*west/cat/wide.png.*do: resize them"):
-        from_folder(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -123,44 +106,33 @@ def test_strays_are_named(tmp_path: Path, path: str, what: str) -> None:
     drawn(tmp_path)
     (tmp_path / path).parent.mkdir(exist_ok=True)
     (tmp_path / path).write_bytes(b"?")
-    with pytest.raises(InputError, match=what) as caught:
-        from_folder(tmp_path)
-    assert path.split("/")[-1] in str(caught.value) or "deep" in str(caught.value)
+    error = check_refused(what, from_folder, tmp_path)
+    assert path.split("/")[-1] in str(error) or "deep" in str(error)
 
 
-def test_clients_without_enough_images_are_named(tmp_path: Path) -> None:
+def test_images_that_cannot_be_used_are_named(tmp_path: Path) -> None:
+    """None; one only; one class everywhere; two sizes; 16 bits."""
     drawn(tmp_path)
     (tmp_path / "north" / "cat").mkdir(parents=True)
-    with pytest.raises(InputError, match='client "north" has no images'):
-        from_folder(tmp_path)
-    draw(tmp_path / "north" / "cat" / "only.png", 1)
-    with pytest.raises(InputError, match=r'too few examples, .*client "north": got 1'):
-        from_folder(tmp_path)
-
-
-def test_one_class_everywhere_is_refused(tmp_path: Path) -> None:
-    for number in range(2):
-        draw(tmp_path / "east" / "cat" / f"{number}.png", 1)
-        draw(tmp_path / "west" / "cat" / f"{number}.png", 1)
-    with pytest.raises(InputError, match=r"there is only one class, .*got 'cat' everywhere"):
-        from_folder(tmp_path)
-
-
-def test_sixteen_bit_images_are_refused(tmp_path: Path) -> None:
-    drawn(tmp_path)
-    Image.fromarray(np.full((4, 5), 40_000, np.uint16)).save(tmp_path / "west" / "cat" / "deep.png")
-    with pytest.raises(InputError, match=r"pixels are not bytes, .*deep.png: .* do: convert it to 8 bits"):
-        from_folder(tmp_path)
+    check_refused('client "north" has no images', from_folder, tmp_path)
+    draw(tmp_path / "north" / "cat" / "0.png", 1)
+    check_refused(r'too few examples, .*client "north": got 1', from_folder, tmp_path)
+    draw(tmp_path / "alone" / "north" / "cat" / "0.png", 1)
+    draw(tmp_path / "alone" / "north" / "cat" / "1.png", 1)
+    check_refused(r"there is only one class, .*got 'cat' everywhere", from_folder, tmp_path / "alone")
+    draw(tmp_path / "alone" / "west" / "dog" / "wide.png", 1, size=(6, 4))
+    said = r"5 x 4 in .*north/cat/0.png, 6 x 4 in .*west/dog/wide.png.*do: resize them"
+    check_refused(said, from_folder, tmp_path / "alone")
+    Image.fromarray(np.full((4, 5), 40_000, np.uint16)).save(tmp_path / "alone" / "west" / "dog" / "wide.png")
+    said = r"pixels are not bytes, .*wide.png: .* do: convert it to 8 bits"
+    check_refused(said, from_folder, tmp_path / "alone")
 
 
 def test_a_folder_must_be_there_and_hold_something(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="the folder is empty"):
-        from_folder(tmp_path)
-    with pytest.raises(InputError, match=r"the folder cannot be read, .*No such file"):
-        from_folder(tmp_path / "nothing")
+    check_refused("the folder is empty", from_folder, tmp_path)
+    check_refused(r"the folder cannot be read, .*No such file", from_folder, tmp_path / "nothing")
     (tmp_path / "a.csv").write_text("x")
-    with pytest.raises(InputError, match=r"the folder cannot be read, .*Not a directory"):
-        from_folder(tmp_path / "a.csv")
+    check_refused(r"the folder cannot be read, .*Not a directory", from_folder, tmp_path / "a.csv")
 
 
 def saved(root: Path) -> Path:
@@ -176,10 +148,9 @@ def saved(root: Path) -> Path:
 
 def test_files_of_any_kind_give_the_same_clients(tmp_path: Path) -> None:
     federation = from_folder(saved(tmp_path), test=0.25, seed=3)
-    numbers = [["leak", "none", "worn"].index(name) for name in CLASSES]
-    each = (INPUTS, numbers)
-    arrays = dict.fromkeys(("east", "north", "south", "west"), each)
-    assert federation.class_names == ("leak", "none", "worn")
+    names = ("leak", "none", "worn")
+    arrays = dict.fromkeys(("east", "north", "south", "west"), (INPUTS, [names.index(name) for name in CLASSES]))
+    assert federation.class_names == names
     assert federation.fingerprint == from_arrays(arrays, test=0.25, seed=3).fingerprint
 
 
@@ -190,11 +161,9 @@ def test_classes_are_numbered_over_all_clients(tmp_path: Path) -> None:
     federation = from_folder(tmp_path, label="y")
     assert federation.class_names == ("5", "7", "10")
     assert sorted([*federation["b"].train.labels, *federation["b"].test.labels]) == [1, 2]
-
-
-def test_bytes_in_npz_are_images_and_are_scaled(tmp_path: Path) -> None:
-    np.savez(tmp_path / "a.npz", x=np.full((4, 1, 2, 2), 51, np.uint8), y=[0, 1, 0, 1])
-    assert from_folder(tmp_path)["a"].train.inputs.max() == np.float32(0.2)
+    (tmp_path / "images").mkdir()
+    np.savez(tmp_path / "images" / "a.npz", x=np.full((4, 1, 2, 2), 51, np.uint8), y=[0, 1, 0, 1])
+    assert from_folder(tmp_path / "images")["a"].train.inputs.max() == np.float32(0.2), "bytes are scaled"
 
 
 @pytest.mark.parametrize(
@@ -204,14 +173,7 @@ def test_bytes_in_npz_are_images_and_are_scaled(tmp_path: Path) -> None:
         ("late.csv", "a,b,label\n1,2,x\n", "clients' columns differ, .*late.csv: got no column 'c'"),
         ("late.csv", "a,b,c,d,label\n1,2,3,4,x\n", "clients' columns differ, .*late.csv: got column 'd'"),
         ("late.csv", "a,b,c,labels\n1,2,3,x\n", r'there is no column "label", .*did you mean "labels"\?'),
-        ("late.csv", "a,b,c,label\n1,2,3,x\n", r'too few examples, .*client "late"'),
-        ("late.csv", "a,b,c,label\n", "there are no examples, .*late.csv"),
         ("late.csv", "a,b,c,label\n1,2,3,x\n1,2\n", "a line is broken, .*late.csv, line 3"),
-        (
-            "late.csv",
-            "a,b,c,label\n1,2,,x\n1,2,3,x\n",
-            "are empty or NaN, .*late.csv, column 'c', first in row 1",
-        ),
         ("late.txt", "a,b,c,label\n", r"the ending is not known, .*late.txt: got \"\.txt\", need \.npz, \.csv"),
         ("late\x1b.csv", "a", r"a name is not usable, .*'late\\x1b\.csv'"),
         (" late.csv", "a,b,c,label\n1,2,3,x\n1,2,3,x\n", "a client's id is not a usable name"),
@@ -219,8 +181,7 @@ def test_bytes_in_npz_are_images_and_are_scaled(tmp_path: Path) -> None:
 )
 def test_bad_files_are_named(tmp_path: Path, name: str, text: str, what: str) -> None:
     (saved(tmp_path) / name).write_text(text)
-    with pytest.raises(InputError, match=what):
-        from_folder(tmp_path)
+    check_refused(what, from_folder, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -243,5 +204,4 @@ def test_bad_files_are_named(tmp_path: Path, name: str, text: str, what: str) ->
 )
 def test_bad_arrays_are_named(tmp_path: Path, arrays: dict[str, NDArray[np.generic]], what: str) -> None:
     np.savez(saved(tmp_path) / "late.npz", **arrays)  # type: ignore[arg-type]  # numpy's stub takes them for allow_pickle
-    with pytest.raises(InputError, match=what):
-        from_folder(tmp_path)
+    check_refused(what, from_folder, tmp_path)

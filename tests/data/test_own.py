@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import ArrayLike, NDArray
 
 from fedclade.data import Federation, Part, from_arrays
-from fedclade.nouns import InputError
+from refusals import check_refused
 
 INPUTS: NDArray[np.float64] = np.arange(40.0).reshape(10, 4)
 LABELS: NDArray[np.int64] = np.arange(10) % 3
@@ -45,39 +45,22 @@ def firsts(part: Part) -> list[float]:
 def test_bad_arrays_say_what_where_got_and_need(
     inputs: ArrayLike, labels: ArrayLike, what: str, got: str, need: str
 ) -> None:
-    with pytest.raises(InputError) as caught:
-        from_arrays({"site-1": GOOD, "site-2": (inputs, labels)}, name="mine")
-    error = caught.value
-    assert error.what == what
+    error = check_refused(what, from_arrays, {"site-1": GOOD, "site-2": (inputs, labels)}, name="mine")
     assert error.where.startswith('mine, client "site-2"')
     assert got in error.got
     assert need in error.need
 
 
-def test_rows_of_unequal_length_are_refused_with_their_place() -> None:
-    """numpy's own ValueError names no client."""
-    with pytest.raises(InputError, match='client "site-1"'):
-        from_arrays({"site-1": ([[1.0, 2.0], [3.0]], [0, 1])})
-
-
-def test_numbers_too_large_for_float32_are_refused() -> None:
-    with pytest.raises(InputError):
-        from_arrays({"site-1": (INPUTS + 1e300, LABELS)})
-
-
-@pytest.mark.parametrize("test", [0.0, 1.0, -0.1, 1.5, float("nan")])
-def test_a_test_share_out_of_range_is_refused(test: float) -> None:
-    with pytest.raises(InputError, match="over 0 and under 1"):
-        from_arrays({"a": GOOD}, test=test)
-
-
-def test_clients_and_shapes_are_checked() -> None:
-    with pytest.raises(InputError, match="there are no clients, mine"):
-        from_arrays({}, name="mine")
-    with pytest.raises(InputError, match="not a usable name, mine"):
-        from_arrays({"": GOOD}, name="mine")
-    with pytest.raises(InputError, match=r'inputs differ in shape, mine: got \(4,\) in client "a" and \(2, 2\) in'):
-        from_arrays({"a": GOOD, "b": (INPUTS.reshape(10, 2, 2), LABELS)}, name="mine")
+def test_clients_shapes_and_shares_are_checked() -> None:
+    """Rows of unequal length too: numpy's own ValueError names no client."""
+    check_refused('client "site-1"', from_arrays, {"site-1": ([[1.0, 2.0], [3.0]], [0, 1])})
+    check_refused("inputs are too large", from_arrays, {"site-1": (INPUTS + 1e300, LABELS)})
+    for test in (0.0, 1.0, -0.1, 1.5, float("nan")):
+        check_refused("over 0 and under 1", from_arrays, {"a": GOOD}, test=test)
+    check_refused("there are no clients, mine", from_arrays, {}, name="mine")
+    check_refused("not a usable name, mine", from_arrays, {"": GOOD}, name="mine")
+    said = r'inputs differ in shape, mine: got \(4,\) in client "a" and \(2, 2\) in'
+    check_refused(said, from_arrays, {"a": GOOD, "b": (INPUTS.reshape(10, 2, 2), LABELS)}, name="mine")
 
 
 def split(n: int, test: float, seed: int) -> Federation:
@@ -93,47 +76,37 @@ def test_the_split_is_disjoint_covering_and_seeded(n: int, test: float, seed: in
         train, held = federation[client].train, federation[client].test
         assert sorted(firsts(train) + firsts(held)) == [float(number) for number in range(n)]
         assert min(len(train), len(held)) >= 1
-        assert (
-            abs(len(held) - min(max(test * n, 1), max(n - 2, 1))) <= 1
-        )  # one of each of the two classes is learned from
+        wanted = min(max(test * n, 1), max(n - 2, 1))  # one of each of the two classes is learned from
+        assert abs(len(held) - wanted) <= 1
     assert split(n, test, seed).fingerprint == federation.fingerprint
 
 
-def test_seeds_and_clients_split_differently() -> None:
+def test_a_split_depends_on_seed_and_client_alone() -> None:
     """Two random halves of 60 are alike once in 10^17."""
     one, other = split(60, 0.5, 0), split(60, 0.5, 1)
     assert one.fingerprint != other.fingerprint
     assert firsts(one["a"].test) != firsts(other["a"].test)
     assert firsts(one["a"].test) != firsts(one["b"].test)
-
-
-def test_a_clients_split_does_not_depend_on_the_others() -> None:
     alone, among = from_arrays({"a": GOOD}), from_arrays({"b": GOOD, "a": GOOD})
     assert firsts(alone["a"].test) == firsts(among["a"].test)
 
 
-def test_labels_stay_with_their_inputs() -> None:
+def test_labels_stay_and_numbers_of_any_kind_are_inputs() -> None:
     held = from_arrays({"a": GOOD})["a"]
     for part in (held.train, held.test):
         assert part.labels.tolist() == [int(first) // 4 % 3 for first in part.inputs[:, 0]]
-
-
-def test_lists_whole_numbers_and_bytes_are_inputs() -> None:
-    """Bytes are read as images, 0 to 1; other numbers are taken as they are."""
+    # Bytes are read as images, 0 to 1; other numbers are taken as they are.
     assert from_arrays({"a": ([[1, 2], [3, 4]], [0, 1])})["a"].train.inputs.dtype == np.float32
     assert from_arrays({"a": (INPUTS.astype(int), LABELS)})["a"].train.inputs.max() > 1
     assert from_arrays({"a": (np.full((4, 2), 51, np.uint8), [0, 1, 0, 1])})["a"].train.inputs.max() == np.float32(0.2)
 
 
-def test_classes_are_counted_from_the_labels() -> None:
-    assert from_arrays({"a": GOOD, "b": (INPUTS, LABELS * 3)}).classes == 7
-
-
 def test_one_class_is_enough_for_a_client_but_not_for_all() -> None:
     assert from_arrays({"a": GOOD, "b": (INPUTS, LABELS * 0)}).classes == 3
     for only in (0, 3):
-        with pytest.raises(InputError, match=f"there is only one class, mine: got {only} everywhere"):
-            from_arrays({"a": (INPUTS, LABELS * 0 + only), "b": (INPUTS, LABELS * 0 + only)}, name="mine")
+        alike = dict.fromkeys("ab", (INPUTS, LABELS * 0 + only))
+        check_refused(f"there is only one class, mine: got {only} everywhere", from_arrays, alike, name="mine")
+    assert from_arrays({"a": GOOD, "b": (INPUTS, LABELS * 3)}).classes == 7
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])

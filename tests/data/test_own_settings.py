@@ -1,13 +1,14 @@
 """Own data in an experiment: a table needs its client column, a folder brings its clients."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from fedclade.core.settings import build_settings, settings_table
 from fedclade.data import OwnData, from_file, from_folder
-from fedclade.nouns import InputError
-from fedclade.nouns.settings import made_from, plain
+from refusals import check_refused
 
 TABLE = "site,x,fault\n" + "".join(f"{site},{number},{number % 2}\n" for number in range(6) for site in "ab")
 
@@ -15,31 +16,24 @@ TABLE = "site,x,fault\n" + "".join(f"{site},{number},{number % 2}\n" for number 
 def test_a_table_is_read_from_where_the_command_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "sites.csv").write_text(TABLE)
     monkeypatch.chdir(tmp_path)
-    own = made_from(OwnData, {"path": "sites.csv", "client": "site", "label": "fault", "test": 0.5}, where="data")
-    assert plain(own) == {"path": "sites.csv", "client": "site", "label": "fault", "test": 0.5}
+    own = build_settings(OwnData, {"path": "sites.csv", "client": "site", "label": "fault", "test": 0.5}, where="data")
+    assert settings_table(own) == {"path": "sites.csv", "client": "site", "label": "fault", "test": 0.5}
     same = from_file("sites.csv", client="site", label="fault", test=0.5, seed=4)
     assert own.federation(4).fingerprint == same.fingerprint
     assert own.federation(5).fingerprint != same.fingerprint
 
 
-def test_a_folder_brings_its_clients(tmp_path: Path) -> None:
+def test_a_folder_brings_its_clients_and_a_table_names_them(tmp_path: Path) -> None:
     for name in "ab":
         np.savez(tmp_path / f"{name}.npz", x=np.ones((5, 2)), y=[0, 1, 0, 1, 0])
     own = OwnData(path=str(tmp_path))
     assert own.federation(1).fingerprint == from_folder(tmp_path, seed=1).fingerprint
-    with pytest.raises(InputError, match="a folder has no client column"):
-        OwnData(path=str(tmp_path), client="site").federation(1)
-
-
-def test_a_table_without_a_client_column_is_refused(tmp_path: Path) -> None:
+    check_refused("a folder has no client column", replace(own, client="site").federation, 1)
     (tmp_path / "sites.csv").write_text(TABLE)
-    with pytest.raises(InputError, match=r'client is missing, data.client: .*; do: set client = "..." in \[data\]'):
-        OwnData(path=str(tmp_path / "sites.csv"), label="fault").federation(0)
-
-
-def test_what_is_not_there_is_said_first() -> None:
-    with pytest.raises(InputError, match=r"there is no such file or folder, data.path: got 'nowhere\.csv'"):
-        OwnData(path="nowhere.csv").federation(0)
+    table = OwnData(path=str(tmp_path / "sites.csv"), label="fault")
+    check_refused(r'client is missing, data.client: .*; do: set client = "..." in \[data\]', table.federation, 0)
+    said = r"there is no such file or folder, data.path: got 'nowhere\.csv'"
+    check_refused(said, OwnData(path="nowhere.csv").federation, 0)
 
 
 @pytest.mark.parametrize(
@@ -55,6 +49,4 @@ def test_what_is_not_there_is_said_first() -> None:
     ],
 )
 def test_wrong_settings_are_named(values: dict[str, object], where: str) -> None:
-    with pytest.raises(InputError) as caught:
-        made_from(OwnData, values, where="data")
-    assert caught.value.where == where
+    assert check_refused("data", build_settings, OwnData, values, where="data").where == where

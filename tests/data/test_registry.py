@@ -5,9 +5,9 @@ import pytest
 
 from fedclade.data import build
 from fedclade.data.examples import Source
-from fedclade.data.registry import SOURCES, KnownSource, sources_kept
+from fedclade.data.registry import SOURCES, KnownSource, cache_sources
 from fedclade.data.sources.digits import digits
-from fedclade.nouns import InputError
+from refusals import check_refused
 
 SIMPLE = ["iid", "classes", "label-swap", "label-permutation", "rotation", "dirichlet", "quantity"]
 GROUPED = ["classes", "label-swap", "label-permutation", "rotation"]
@@ -21,55 +21,24 @@ def test_real_digits_are_spread() -> None:
     assert {float(data.train.inputs.max()) for data in held} == {1.0}, "16, the brightest, is 1"
 
 
-@pytest.mark.parametrize("world", SIMPLE)
-@pytest.mark.parametrize("clients", [899, 1798])
-def test_more_clients_than_the_examples_can_serve_is_refused(world: str, clients: int) -> None:
-    """Each client needs two examples, one to learn from and one to be tested on: 898 clients at the most."""
-    with pytest.raises(InputError, match="ask for fewer clients") as caught:
-        build(source="digits", world=world, clients=clients, **({"groups": 1} if world in GROUPED else {}))
-    assert caught.value.need
+@pytest.mark.parametrize("world", [*SIMPLE, "topics", "congruent"])
+def test_every_client_needs_two_examples(world: str) -> None:
+    """One to learn from and one to be tested on: 898 clients at most."""
+    groups = {"groups": 1} if world in GROUPED else {}
+    error = check_refused("ask for fewer clients", build, source="digits", world=world, clients=899, **groups)
+    assert error.need
+    assert world != "iid" or len(build(source="digits", world=world, clients=898)) == 898
 
 
-def test_as_many_clients_as_the_examples_can_serve_is_fine() -> None:
-    assert len(build(source="digits", world="iid", clients=898)) == 898
-
-
-@pytest.mark.parametrize("world", GROUPED)
-def test_more_groups_than_clients_is_refused(world: str) -> None:
-    with pytest.raises(InputError, match=r"more groups than clients, data\.groups: got 4, need at most 3"):
-        build(source="digits", world=world, clients=3, groups=4)
-
-
-@pytest.mark.parametrize(
-    ("world", "groups", "need"),
-    [("classes", 11, "at most 10, the classes of digits"), ("rotation", 5, "less than or equal to 4")],
-)
-def test_more_groups_than_there_are_kinds_is_refused(world: str, groups: int, need: str) -> None:
-    with pytest.raises(InputError, match=need) as caught:
-        build(source="digits", world=world, clients=20, groups=groups)
-    assert (caught.value.where, caught.value.got) == ("data.groups", str(groups))
-
-
-@pytest.mark.parametrize(
-    ("source", "world", "line"),
-    [
-        ("digit", "iid", 'the source is not known, data.source: got "digit"'),
-        ("digits", "clases", 'the world is not known, data.world: got "clases"'),
-    ],
-)
-def test_an_unknown_name_is_refused_with_the_nearest(source: str, world: str, line: str) -> None:
-    with pytest.raises(InputError, match="did you mean") as caught:
-        build(source=source, world=world)
-    assert str(caught.value).startswith(line)
-
-
-def test_settings_of_a_world_are_its_own() -> None:
-    with pytest.raises(InputError, match=r"data\.groups is not known"):
-        build(source="digits", world="iid", groups=2)
-    with pytest.raises(InputError, match=r"data\.clients: got 0"):
-        build(source="digits", world="iid", clients=0)
-    with pytest.raises(InputError, match="the seed is not usable"):
-        build(source="digits", world="iid", seed=-1)
+def test_unknown_names_and_settings_are_refused() -> None:
+    """A name with the nearest one; a setting that is not the world's own."""
+    line = 'the source is not known, data.source: got "digit".*did you mean'
+    check_refused(line, build, source="digit", world="iid")
+    line = 'the world is not known, data.world: got "clases".*did you mean'
+    check_refused(line, build, source="digits", world="clases")
+    check_refused(r"data\.groups is not known", build, source="digits", world="iid", groups=2)
+    check_refused(r"data\.clients: got 0", build, source="digits", world="iid", clients=0)
+    check_refused("the seed is not usable", build, source="digits", world="iid", seed=-1)
 
 
 def test_inside_a_source_is_read_once() -> None:
@@ -83,7 +52,7 @@ def test_inside_a_source_is_read_once() -> None:
         return KnownSource("", read)
 
     first, second, third = known("first"), known("second"), known("third")
-    with sources_kept():
+    with cache_sources():
         assert first.load() is first.load()
         assert second.load() is second.load()
         third.load()  # for which the first one makes way
@@ -94,7 +63,7 @@ def test_inside_a_source_is_read_once() -> None:
 
 @pytest.mark.parametrize("world", [*SIMPLE, "overlap", "congruent"])
 def test_no_world_changes_the_source_that_it_spreads(world: str) -> None:
-    with sources_kept():
+    with cache_sources():
         pool = SOURCES["digits"].load().train
         before = pool.inputs.tobytes(), pool.labels.tobytes()
         federations = [build(source="digits", world=world, clients=5, seed=seed) for seed in (0, 1)]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedclade.data.shares import apportioned, named, planted, skewed, split
+from fedclade.data.shares import apportion, client_names, dirichlet_shares, plant_groups, split
 
 
 @pytest.mark.parametrize(
@@ -19,48 +19,40 @@ from fedclade.data.shares import apportioned, named, planted, skewed, split
     ],
 )
 def test_proportions_by_hand(total: int, weights: list[float], least: int, shares: list[int]) -> None:
-    assert apportioned(total, weights, least).tolist() == shares
+    assert apportion(total, weights, least).tolist() == shares
 
 
 @given(st.integers(0, 500), st.lists(st.floats(0.001, 1000), min_size=1, max_size=20))
 def test_proportions_add_up_and_are_within_one(total: int, weights: list[float]) -> None:
-    shares = apportioned(total, weights)
+    shares = apportion(total, weights)
     assert shares.sum() == total
     assert np.abs(shares - total * np.array(weights) / sum(weights)).max() < 1 + 1e-6
 
 
-def test_names_have_as_many_digits_as_the_last_one_needs() -> None:
-    assert named(3) == ("client-00", "client-01", "client-02")
-    assert named(101)[0] == "client-000"
-
-
-def test_uneven_groups_are_planted_as_asked() -> None:
-    home = planted(named(100), 5, (60, 25, 10, 4, 1), np.random.default_rng(0))
-    assert sorted(np.bincount(list(home.values())).tolist()) == [1, 4, 10, 25, 60]
+def test_names_of_clients_and_planted_groups() -> None:
+    assert client_names(3) == ("client-00", "client-01", "client-02")
+    assert client_names(101)[0] == "client-000"
+    groups = plant_groups(100, 5, (60, 25, 10, 4, 1), np.random.default_rng(0))
+    assert [len(members) for members in groups] == [60, 25, 10, 4, 1]
+    assert sorted(client for members in groups for client in members) == list(client_names(100))
 
 
 @given(st.integers(1, 30), st.floats(1e-8, 100), st.integers(0, 2**32))
 def test_a_skew_uses_every_example_once_and_leaves_nobody_without(shares: int, alpha: float, seed: int) -> None:
     labels = np.arange(90) % 7
-    parts = skewed(labels, shares, alpha, np.random.default_rng(seed))
+    parts = dirichlet_shares(labels, shares, alpha, np.random.default_rng(seed))
     assert sorted(np.concatenate(parts).tolist()) == list(range(90))
     assert min(map(len, parts)) >= 2
 
 
-@given(st.integers(2, 50), st.floats(0.01, 0.99))
-def test_a_split_leaves_something_on_both_sides(count: int, share: float) -> None:
-    train, test = split(np.arange(count), np.zeros(count, np.int64), share, (0, "x"))
-    assert len(train) >= 1
-    assert len(test) == max(1, min(round(share * count), count - 1))
-    assert sorted([*train, *test]) == list(range(count))
-
-
 @given(st.lists(st.integers(0, 4), min_size=2, max_size=40), st.floats(0.01, 0.99))
-def test_nobody_is_tested_on_a_class_it_never_saw(labels: list[int], share: float) -> None:
-    classes = np.array(labels)
-    train, test = split(np.arange(len(labels)), classes, share, (0, "x"))
-    assert sorted([*train, *test]) == list(range(len(labels)))
-    if len(set(labels)) < len(labels):
-        assert set(classes[test]) <= set(classes[train])
-    else:
-        assert len(test) == 1  # every class has one example: one is tested all the same
+def test_a_split_leaves_something_on_both_sides_and_no_unseen_class(labels: list[int], share: float) -> None:
+    classes, count = np.array(labels), len(labels)
+    train, test = split(np.arange(count), classes, share, (0, "x"))
+    assert sorted([*train, *test]) == list(range(count))
+    assert min(len(train), len(test)) >= 1
+    free = count - len(
+        set(labels)
+    )  # one of each class is learned from; if that leaves none, one is tested all the same
+    assert len(test) == (min(max(round(share * count), 1), free) if free else 1)
+    assert not free or set(classes[test]) <= set(classes[train])

@@ -1,9 +1,9 @@
-"""Plans of apps, and a port that nobody uses."""
+"""Plans of apps, and a port that is free."""
 
 import socket
 from pathlib import Path
 
-from fedclade.deploy.plan import Plan
+from fedclade.deploy.plan import AppPlan
 
 
 def planned(
@@ -12,8 +12,8 @@ def planned(
     hosts: tuple[str, ...] = ("127.0.0.1",),
     port: int = 8443,
     superlink_port: int = 8000,
-) -> Plan:
-    return Plan(folder=folder, sites=sites, hosts=hosts, port=port, superlink_port=superlink_port)
+) -> AppPlan:
+    return AppPlan(folder=folder, sites=sites, hosts=hosts, port=port, superlink_port=superlink_port)
 
 
 def free_port() -> int:

@@ -8,28 +8,22 @@ import pytest
 pytest.importorskip("flwr", reason="Flower is an extra: pip install 'fedclade[flower]'")
 
 from conformance.loopback import Loopback, grid_of
+from fedclade.core import Stopped
 from fedclade.data import Federation, build
 from fedclade.deploy.app import main
-from fedclade.nouns import InputError, Stopped
 from fedclade.runs.experiment import read_experiment
-from fedclade.runs.folder import RunFolder
 from fedclade.runs.run import start
+from fedclade.store.run_folder import RunFolder
+from refusals import check_refused
 
-EXPERIMENT = """
-[data]
-source = "sites"
-shape = [1, 8, 8]
-classes = 10
-[local]
-lr = 0.1
-[run]
-rounds = 4
-evaluate_every = 2
-participation = 1.0
-[engine]
-name = "flower"
-clients = 4
-wait_seconds = 2
+SAME = """
+local = {lr = 0.1}
+run = {rounds = 4, evaluate_every = 2, participation = 1.0}
+"""
+EXPERIMENT = f"""
+data = {{source = "sites", shape = [1, 8, 8], classes = 10}}
+engine = {{name = "flower", clients = 4, wait_seconds = 2}}
+{SAME}
 """
 
 
@@ -47,13 +41,12 @@ def experiment(tmp_path: Path) -> Path:
 
 def test_plays_what_a_simulated_run_plays(federation: Federation, experiment: Path, tmp_path: Path) -> None:
     main(experiment, grid_of(federation), {"folder": str(tmp_path / "run")}, None)
-    same = EXPERIMENT.partition("[local]")[2].partition("[engine]")[0]
-    world = '[data]\nsource = "digits"\nworld = "classes"\nclients = 4\ngroups = 2\n[local]'
-    (tmp_path / "here.toml").write_text(world + same)
+    world = 'data = {source = "digits", world = "classes", clients = 4, groups = 2}'
+    (tmp_path / "here.toml").write_text(world + SAME)
     here = start(read_experiment(tmp_path / "here.toml"), out=tmp_path / "here")
     there = RunFolder.open(tmp_path / "run").result()
     assert there["model_hash"] == here.result["model_hash"]
-    assert there["ari"] is None  # nobody planted anything at real sites
+    assert there["ari"] is None  # no groups are planted at real sites
     assert there["bytes_down"] == here.result["bytes_down"]
 
 
@@ -71,7 +64,7 @@ def test_goes_on_in_the_same_folder(federation: Federation, experiment: Path, tm
     good = grid_of(federation)
     with pytest.raises(ConnectionError):
         main(experiment, Fading(good.nodes, good.registered), {"folder": str(tmp_path / "cut")}, None)
-    assert not RunFolder.open(tmp_path / "cut").finished
+    assert not RunFolder.open(tmp_path / "cut").is_finished
     main(experiment, grid_of(federation), {"folder": str(tmp_path / "cut")}, None)
     whole, cut = (RunFolder.open(tmp_path / name).result() for name in ("whole", "cut"))
     assert cut["model_hash"] == whole["model_hash"]
@@ -79,28 +72,22 @@ def test_goes_on_in_the_same_folder(federation: Federation, experiment: Path, tm
 
 
 def test_changes_of_the_run_config(federation: Federation, experiment: Path, tmp_path: Path) -> None:
-    config = {"folder": str(tmp_path / "run"), "set": "run.rounds=1 method.name=local"}
-    main(experiment, grid_of(federation), config, None)
+    """Another experiment needs another folder; another engine does not."""
+    play, folder = partial(main, experiment, grid_of(federation)), str(tmp_path / "run")
+    play({"folder": folder, "set": "run.rounds=1 method.name=local"}, None)
     found = RunFolder.open(tmp_path / "run").result()
     assert (found["rounds"], found["method"]) == (1, "local")
-
-
-def test_another_experiment_needs_another_folder(federation: Federation, experiment: Path, tmp_path: Path) -> None:
-    play = partial(main, experiment, grid_of(federation))
-    play({"folder": str(tmp_path / "run"), "set": "run.rounds=1"}, None)
-    with pytest.raises(InputError, match="a run of another experiment"):
-        play({"folder": str(tmp_path / "run"), "set": "run.rounds=2"}, None)
-    play({"folder": str(tmp_path / "run"), "set": "run.rounds=1 engine.train_seconds=5"}, None)
+    changed = {"folder": folder, "set": "run.rounds=2 method.name=local"}
+    check_refused("a run of another experiment", play, changed, None)
+    play({"folder": folder, "set": "run.rounds=1 method.name=local engine.train_seconds=5"}, None)
 
 
 @pytest.mark.slow
 def test_mistakes_are_named(federation: Federation, experiment: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no full path"):
-        main(experiment, grid_of(federation), {"folder": "runs/first"}, None)
+    check_refused("no full path", main, experiment, grid_of(federation), {"folder": "runs/first"}, None)
     with pytest.raises(Stopped, match=r"too few clients came.*got 4, need 5.*flwr run, with the same folder"):
         main(experiment, grid_of(federation), {"folder": str(tmp_path / "r"), "set": "engine.clients=5"}, None)
-    experiment.write_text(
-        EXPERIMENT.replace('"sites"', '"digits"').replace("shape = [1, 8, 8]\nclasses = 10", 'world = "iid"')
-    )
-    with pytest.raises(InputError, match="has its data at the sites"):
-        main(experiment, grid_of(federation), {"folder": str(tmp_path / "r2")}, None)
+    here = EXPERIMENT.replace('"sites"', '"digits"').replace("shape = [1, 8, 8], classes = 10", 'world = "iid"')
+    experiment.write_text(here)
+    config = {"folder": str(tmp_path / "r2")}
+    check_refused("has its data at the sites", main, experiment, grid_of(federation), config, None)

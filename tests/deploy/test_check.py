@@ -1,4 +1,4 @@
-"""Every defect that is planted in an app is found, named, and told what to do about."""
+"""Every defect that is planted in an app is found and named, with what to do about it."""
 
 import shutil
 import sys
@@ -11,16 +11,16 @@ import pytest
 
 pytest.importorskip("cryptography", reason="it comes with Flower, which is an extra")
 
-from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from deploy.apps import planned
 from fedclade.deploy import bundle, check
 from fedclade.deploy.check import check_app
 from fedclade.deploy.findings import Finding
 from fedclade.deploy.init import write_app
-from fedclade.deploy.keys import Certified, new_authority, server_certificate, site_key
-from fedclade.nouns import InputError
+from fedclade.deploy.keys import new_authority, server_certificate, site_key
+from refusals import check_refused
 
 pytestmark = pytest.mark.slow
 
@@ -28,7 +28,10 @@ FLWR = Path(sys.executable).with_name("flwr")
 needs_flwr = pytest.mark.skipif(not FLWR.is_file(), reason="flwr is not installed")
 
 
-def replaced(name: str, old: str, new: str) -> Callable[[Path], None]:
+Plant = Callable[[Path], object]
+
+
+def replaced(name: str, old: str, new: str) -> Plant:
     def plant(app: Path) -> None:
         text = (app / name).read_text()
         assert old in text
@@ -37,46 +40,35 @@ def replaced(name: str, old: str, new: str) -> Callable[[Path], None]:
     return plant
 
 
-def written(name: str, content: str | bytes) -> Callable[[Path], None]:
-    return lambda app: void((app / name).write_bytes(content.encode() if isinstance(content, str) else content))
+def written(name: str, content: str) -> Plant:
+    return lambda app: (app / name).write_text(content)
 
 
-def removed(name: str) -> Callable[[Path], None]:
+def removed(name: str) -> Plant:
     return lambda app: (app / name).unlink()
 
 
-def loosened(name: str, mode: int) -> Callable[[Path], None]:
+def copied(source: str, name: str) -> Plant:
+    return lambda app: shutil.copy(app / source, app / name)
+
+
+def loosened(name: str, mode: int) -> Plant:
     return lambda app: (app / name).chmod(mode)
 
 
-def void(_: object) -> None:
-    """Forget a value."""
-
-
-def put(app: Path, server: Certified) -> None:
-    (app / "keys" / "server.pem").write_bytes(server.certificate_pem)
-    (app / "keys" / "server.key").write_bytes(server.key_pem)
-
-
-def certified(past_days: int, names: tuple[str, ...] = ("127.0.0.1", "localhost")) -> Callable[[Path], None]:
-    """A CA of today and a certificate that it made so many days ago."""
+def certified(past_days: int, names: tuple[str, ...] = ("127.0.0.1", "localhost"), known: bool = True) -> Plant:
+    """A certificate that a CA of today, known to the app or not, made so many days ago."""
 
     def plant(app: Path) -> None:
         now = datetime.now(UTC)
         authority = new_authority(now)
-        (app / "keys" / "ca.crt").write_bytes(authority.certificate_pem)
-        put(app, server_certificate(authority, names, now - timedelta(days=past_days)))
+        server = server_certificate(authority, names, now - timedelta(days=past_days))
+        if known:
+            (app / "keys" / "ca.crt").write_bytes(authority.certificate_pem)
+        (app / "keys" / "server.pem").write_bytes(server.certificate_pem)
+        (app / "keys" / "server.key").write_bytes(server.key_pem)
 
     return plant
-
-
-def other_authority(app: Path) -> None:
-    now = datetime.now(UTC)
-    put(app, server_certificate(new_authority(now), ("127.0.0.1", "localhost"), now))
-
-
-def swapped_server_key(app: Path) -> None:
-    (app / "keys" / "server.key").write_bytes((app / "keys" / "ca.key").read_bytes())
 
 
 def swapped_keys(app: Path) -> None:
@@ -86,21 +78,16 @@ def swapped_keys(app: Path) -> None:
     two.write_bytes(first)
 
 
-def other_kind_of_key(app: Path) -> None:
-    write_pair(app, ed25519.Ed25519PrivateKey.generate())
+def paired(key: ed25519.Ed25519PrivateKey | ec.EllipticCurvePrivateKey) -> Plant:
+    """This key and its public half as those of a site."""
 
+    def plant(app: Path) -> None:
+        private = key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption())
+        (app / "keys/sites/site-1").write_bytes(private)
+        public = key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
+        (app / "keys/sites/site-1.pub").write_bytes(public)
 
-def other_curve(app: Path) -> None:
-    write_pair(app, ec.generate_private_key(ec.SECP256R1()))
-
-
-def write_pair(app: Path, key: ed25519.Ed25519PrivateKey | ec.EllipticCurvePrivateKey) -> None:
-    private = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, serialization.NoEncryption()
-    )
-    public = key.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
-    (app / "keys/sites/site-1").write_bytes(private)
-    (app / "keys/sites/site-1.pub").write_bytes(public)
+    return plant
 
 
 def other_ca_in_config(app: Path) -> None:
@@ -108,15 +95,11 @@ def other_ca_in_config(app: Path) -> None:
     replaced(".flwr/config.toml", "ca.crt", "other.crt")(app)
 
 
-def no_site_keys(app: Path) -> None:
-    shutil.rmtree(app / "keys" / "sites")
-
-
 def key_of_another_name(app: Path) -> None:
     (app / "keys/sites/a b.pub").write_bytes(site_key("a b")[1])
 
 
-DEFECTS: list[tuple[Callable[[Path], None], str, str, str]] = [
+DEFECTS: list[tuple[Plant, str, str, str]] = [
     (written("pyproject.toml", "[tool"), "wrong", "pyproject.toml", "it is not TOML"),
     (replaced("pyproject.toml", "serverapp =", "server ="), "missing", "pyproject.toml", "no serverapp"),
     (replaced("pyproject.toml", "server_app:app", "servers:app"), "missing", "pyproject.toml", "fleet_app/servers.py"),
@@ -155,18 +138,18 @@ DEFECTS: list[tuple[Callable[[Path], None], str, str, str]] = [
     (certified(past_days=366), "wrong", "keys/server.pem", "certificate has expired"),
     (certified(past_days=340), "warning", "keys/server.pem", "it expires on"),
     (certified(past_days=-2), "wrong", "keys/server.pem", "it is not valid before"),
-    (certified(past_days=0, names=("localhost",)), "wrong", "keys/server.pem", "who dials 127.0.0.1 refuses it"),
-    (other_authority, "wrong", "keys/server.pem", "unable to get local issuer certificate"),
-    (swapped_server_key, "wrong", "keys/server.key", "it does not belong to keys/server.pem"),
+    (certified(past_days=0, names=("localhost",)), "wrong", "keys/server.pem", "that dials 127.0.0.1 refuses it"),
+    (certified(past_days=0, known=False), "wrong", "keys/server.pem", "unable to get local issuer certificate"),
+    (copied("keys/ca.key", "keys/server.key"), "wrong", "keys/server.key", "it does not belong to keys/server.pem"),
     (written("keys/server.key", "no key"), "wrong", "keys/server.key", "it cannot be used"),
     (loosened("keys/server.key", 0o640), "wrong", "keys/server.key", "others can read it: mode 640"),
     (loosened("keys/sites/site-1", 0o604), "wrong", "keys/sites/site-1", "others can read it: mode 604"),
     (loosened("keys", 0o755), "warning", "keys", "others can look into it"),
     (swapped_keys, "wrong", "keys/sites/site-1.pub", "it does not belong to keys/sites/site-1"),
-    (other_kind_of_key, "wrong", "keys/sites/site-1.pub", "no ECDSA key on a NIST curve"),
+    (paired(ed25519.Ed25519PrivateKey.generate()), "wrong", "keys/sites/site-1.pub", "no ECDSA key on a NIST curve"),
     (written("keys/sites/site-2", "no key"), "wrong", "keys/sites/site-2.pub", "a key cannot be read"),
     (removed("keys/sites/site-2.pub"), "missing", "keys/sites/site-2.pub", "it is not there"),
-    (no_site_keys, "missing", "keys/sites", "no site has a key"),
+    (lambda app: shutil.rmtree(app / "keys" / "sites"), "missing", "keys/sites", "no site has a key"),
     (key_of_another_name, "wrong", "keys/sites/a b.pub", "a site's name is not usable"),
 ]  # fmt: skip
 
@@ -193,7 +176,7 @@ def test_an_app_as_it_was_written_is_good(app: Path) -> None:
 @pytest.mark.parametrize(
     ("plant", "level", "where", "what"), DEFECTS, ids=lambda value: getattr(value, "__name__", None)
 )
-def test_a_planted_defect_is_found(plant: Callable[[Path], None], level: str, where: str, what: str, app: Path) -> None:
+def test_a_planted_defect_is_found(plant: Plant, level: str, where: str, what: str, app: Path) -> None:
     plant(app)
     found = [finding for finding in check_app(app) if (finding.level, finding.where) == (level, where)]
     assert any(what in finding.what and finding.do for finding in found), found
@@ -202,7 +185,7 @@ def test_a_planted_defect_is_found(plant: Callable[[Path], None], level: str, wh
 @pytest.mark.usefixtures("without_bundle")
 def test_what_is_no_defect(app: Path) -> None:
     """A site that made its key itself, a key on another curve that Flower takes, load_data that is imported."""
-    other_curve(app)
+    paired(ec.generate_private_key(ec.SECP256R1()))(app)
     (app / "keys/sites/site-2").unlink()
     (app / "keys" / "ca.key").unlink()
     (app / "fleet_app" / "load_data.py").write_text("from somewhere import reader as load_data\n")
@@ -210,10 +193,14 @@ def test_what_is_no_defect(app: Path) -> None:
 
 
 @pytest.mark.usefixtures("without_bundle")
-def test_a_moved_app_says_so(app: Path) -> None:
+def test_a_moved_app_and_sites_without_keys_are_named(app: Path) -> None:
     moved = app.rename(app.with_name("moved"))
     assert [finding.where for finding in bad(check_app(moved))] == [".flwr/config.toml"]
     assert "runs are kept outside this app" in str(check_app(moved))
+    replaced("experiment.toml", "clients = 2", "clients = 3")(moved)
+    assert "waits for 3 sites, and 2 have keys" in str(check_app(moved))
+    replaced("experiment.toml", 'name = "flower"', 'name = "simulated" #')(moved)
+    assert any(finding.where == "experiment.toml" for finding in bad(check_app(moved)))
 
 
 @pytest.mark.usefixtures("without_bundle")
@@ -234,22 +221,13 @@ def test_another_name_in_the_certificate(tmp_path: Path) -> None:
     assert bad(check_app(folder)) == []
     replaced("flower.env", "2001:db8::7", "2001:db8::8")(folder)
     assert [finding.what for finding in bad(check_app(folder))] == [
-        "who dials 2001:db8::8 refuses it: IP address mismatch, certificate is not valid for '2001:db8::8'"
+        "a site that dials 2001:db8::8 refuses it: IP address mismatch, certificate is not valid for '2001:db8::8'"
     ]
-
-
-@pytest.mark.usefixtures("without_bundle")
-def test_sites_that_nobody_has_a_key_for(app: Path) -> None:
-    replaced("experiment.toml", "clients = 2", "clients = 3")(app)
-    assert "waits for 3 sites, and 2 have keys" in str(check_app(app))
-    replaced("experiment.toml", 'name = "flower"', 'name = "simulated" #')(app)
-    assert any(finding.where == "experiment.toml" for finding in bad(check_app(app)))
 
 
 def test_where_there_is_no_app(tmp_path: Path) -> None:
     for folder, said in ((tmp_path, "there is no app here"), (tmp_path / "nowhere", "there is no such folder")):
-        with pytest.raises(InputError, match=said):
-            check_app(folder)
+        check_refused(said, check_app, folder)
 
 
 @needs_flwr
@@ -262,7 +240,7 @@ def test_where_there_is_no_app(tmp_path: Path) -> None:
         (replaced("pyproject.toml", "publisher", "publishers"), "wrong", "publisher"),
     ],
 )
-def test_the_bundle_is_looked_into(plant: Callable[[Path], None], level: str, what: str, app: Path) -> None:
+def test_the_bundle_is_looked_into(plant: Plant, level: str, what: str, app: Path) -> None:
     plant(app)
     found = list(bundle.check_bundle(app))
     assert any(finding.level == level and what in finding.what for finding in found), found
@@ -279,14 +257,9 @@ def test_a_key_of_the_keys_folder_in_the_bundle(app: Path) -> None:
     assert [finding.what for finding in found] == ["keys/all.json would go to every site, and it is a key"]
 
 
-def test_flower_is_there_in_the_right_release(monkeypatch: pytest.MonkeyPatch) -> None:
-    for version, level in (
-        ("1.41.0", "ok"),
-        ("1.41.3", "ok"),
-        ("1.40.0", "wrong"),
-        ("1.42.0", "wrong"),
-        ("2.41", "wrong"),
-    ):
+def test_flower_is_there_in_the_right_release_with_its_command(monkeypatch: pytest.MonkeyPatch, app: Path) -> None:
+    levels = {"1.41.0": "ok", "1.41.3": "ok", "1.40.0": "wrong", "1.42.0": "wrong", "2.41": "wrong"}
+    for version, level in levels.items():
         monkeypatch.setattr(bundle, "version", lambda _, version=version: version)
         assert [finding.level for finding in bundle.check_flower()] == [level]
 
@@ -295,8 +268,5 @@ def test_flower_is_there_in_the_right_release(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(bundle, "version", absent)
     assert [finding.level for finding in bundle.check_flower()] == ["missing"]
-
-
-def test_without_the_flwr_command(app: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", str(app / "python"))
     assert [(finding.level, finding.where) for finding in bundle.check_bundle(app)] == [("missing", "bundle")]

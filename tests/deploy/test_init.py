@@ -13,22 +13,24 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("cryptography", reason="it comes with Flower, which is an extra")
 
 from deploy.apps import planned
-from fedclade.data import ClientData
+from fedclade.core import InputError
+from fedclade.data import ClientData, build
 from fedclade.deploy import init
 from fedclade.deploy.certificates import check_certificates
 from fedclade.deploy.init import OPEN_CONTROL, TEST_CA, write_app
-from fedclade.nouns import InputError
+from refusals import check_refused
 
 FLWR = Path(sys.executable).with_name("flwr")
 QUIET = {"FLWR_TELEMETRY_ENABLED": "0", "FLWR_DISABLE_UPDATE_CHECK": "1"}
 
 
-def test_everything_is_there(app: Path) -> None:
+def test_everything_is_there_with_its_warnings(app: Path) -> None:
     found = {str(path.relative_to(app)) for path in app.rglob("*") if path.is_file()}
     code = {f"fleet_app/{name}.py" for name in ("__init__", "server_app", "client_app", "load_data")}
     scripts = {"start-superlink.sh", "start-proxy.sh", "start-site.sh", "flower.env"}
@@ -43,6 +45,11 @@ def test_everything_is_there(app: Path) -> None:
         compile(path.read_text(), path, "exec")
     for path in app.glob("*.sh"):
         assert subprocess.run(["bash", "-n", str(path)], check=False).returncode == 0
+    assert OPEN_CONTROL in (app / "README.md").read_text()
+    assert TEST_CA in (app / "README.md").read_text()
+    for name in ("nginx.conf", "start-superlink.sh"):
+        words = " ".join((app / name).read_text().replace("#", " ").split())
+        assert OPEN_CONTROL in words
 
 
 def test_modes_hold_whatever_the_umask(tmp_path: Path) -> None:
@@ -60,14 +67,6 @@ def test_modes_hold_whatever_the_umask(tmp_path: Path) -> None:
         assert {mode for name, mode in modes.items() if name.endswith(".sh")} == {0o755}
 
 
-def test_the_warnings_are_in_the_files(app: Path) -> None:
-    assert OPEN_CONTROL in (app / "README.md").read_text()
-    assert TEST_CA in (app / "README.md").read_text()
-    for name in ("nginx.conf", "start-superlink.sh"):
-        words = " ".join((app / name).read_text().replace("#", " ").split())
-        assert OPEN_CONTROL in words
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not FLWR.is_file(), reason="flwr is not installed")
 def test_the_bundle_has_the_app_and_nothing_else(app: Path, tmp_path: Path) -> None:
@@ -77,12 +76,8 @@ def test_the_bundle_has_the_app_and_nothing_else(app: Path, tmp_path: Path) -> N
         (app / name).write_text("{}")
     built = tmp_path / "built"
     built.mkdir()
-    subprocess.run(
-        [str(FLWR), "build", "--app", str(app)],
-        cwd=built,
-        env={**os.environ, **QUIET, "FLWR_HOME": str(built)},
-        check=True,
-    )
+    quiet = {**os.environ, **QUIET, "FLWR_HOME": str(built)}
+    subprocess.run([str(FLWR), "build", "--app", str(app)], cwd=built, env=quiet, check=True)
     (bundle,) = built.glob("*.fab")
     with zipfile.ZipFile(bundle) as opened:
         assert sorted(opened.namelist()) == [
@@ -93,15 +88,11 @@ def test_the_bundle_has_the_app_and_nothing_else(app: Path, tmp_path: Path) -> N
         ]
 
 
-def test_nothing_is_overwritten(app: Path) -> None:
+def test_nothing_is_overwritten_and_an_empty_folder_stays_the_same(app: Path, tmp_path: Path) -> None:
     before = {path: path.read_bytes() for path in app.rglob("*") if path.is_file()}
-    with pytest.raises(InputError, match="the folder is taken"):
-        write_app(planned(app))
+    check_refused("the folder is taken", planned, app)
     assert {path: path.read_bytes() for path in app.rglob("*") if path.is_file()} == before
-
-
-def test_an_empty_folder_is_filled_and_stays_the_same_folder(tmp_path: Path) -> None:
-    folder = tmp_path / "app"
+    folder = tmp_path / "empty"
     folder.mkdir()
     number = folder.stat().st_ino
     write_app(planned(folder))
@@ -109,18 +100,21 @@ def test_an_empty_folder_is_filled_and_stays_the_same_folder(tmp_path: Path) -> 
     assert (folder / "keys" / "ca.crt").is_file()
 
 
-def test_what_appears_meanwhile_is_kept(tmp_path: Path) -> None:
-    for name, content in (("app", "somebody else's"), ("other", "")):
+def test_what_is_in_the_way_is_kept(tmp_path: Path) -> None:
+    for name, content in (("app", "another file"), ("other", "")):
         plan = planned(tmp_path / name)
         plan.folder.mkdir()
         (plan.folder / "README.md").write_text(content)
-        with pytest.raises(InputError, match="the app cannot be written"):
-            write_app(plan)
+        check_refused("the app cannot be written", write_app, plan)
         assert (plan.folder / "README.md").read_text() == content
     assert sorted(path.name for path in tmp_path.iterdir()) == ["app", "other"]
+    (tmp_path / "file").write_text("mine")
+    check_refused("the app cannot be written", write_app, planned(tmp_path / "file" / "app"))
 
 
 def test_half_an_app_is_never_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk is full; `cryptography` is missing, which says what to install."""
+
     def full(folder: Path, name: str, file: init.File) -> None:
         if name == "keys/server.key":
             raise OSError(28, "No space left on device")
@@ -128,18 +122,8 @@ def test_half_an_app_is_never_there(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     original = init.write
     monkeypatch.setattr(init, "write", full)
-    with pytest.raises(InputError, match=r"the app cannot be written, .*No space left"):
-        write_app(planned(tmp_path / "app"))
+    check_refused(r"the app cannot be written, .*No space left", write_app, planned(tmp_path / "app"))
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_file_in_the_way_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("mine")
-    with pytest.raises(InputError, match="the app cannot be written"):
-        write_app(planned(tmp_path / "file" / "app"))
-
-
-def test_without_cryptography_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cryptography.x509", None)
     with pytest.raises(InputError, match=r'need the package cryptography; do: pip install "fedclade\[flower\]"'):
         write_app(planned(tmp_path / "app"))
@@ -153,19 +137,13 @@ def test_a_path_with_spaces_and_quotes(tmp_path: Path) -> None:
     assert config["superlink"]["fleet"]["root-certificates"] == str(folder / "keys" / "ca.crt")
     project = tomllib.loads((folder / "pyproject.toml").read_text())
     assert project["tool"]["flwr"]["app"]["config"]["folder"] == str(folder / "runs" / "first")
-    asked = subprocess.run(
-        ["bash", "-c", 'source "$0" && echo "$FLWR_HOME"', str(folder / "flower.env")],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    command = ["bash", "-c", 'source "$0" && echo "$FLWR_HOME"', str(folder / "flower.env")]
+    asked = subprocess.run(command, capture_output=True, text=True, check=True)
     assert asked.stdout.strip() == str(folder / ".flwr")
 
 
 def test_the_first_run_needs_no_data(tmp_path: Path) -> None:
     """Sites without data play clients of the digits world; more sites get more clients."""
-    from fedclade.data import build
-
     for count, clients in ((2, 4), (5, 5)):
         folder = tmp_path / f"app-{count}"
         write_app(planned(folder, sites=tuple(f"site-{number}" for number in range(count))))
@@ -178,28 +156,23 @@ def test_the_first_run_needs_no_data(tmp_path: Path) -> None:
         assert list(played.train.inputs.shape[1:]) == shape
 
 
-def test_a_site_reads_its_own_file(app: Path, tmp_path: Path) -> None:
-    import numpy as np
-
-    np.savez(tmp_path / "mine.npz", inputs=np.ones((3, 1, 8, 8)), labels=np.array([0, 9, 4], dtype=np.uint8))
-    inputs, labels = loaded(app)({"name": "site-1", "number": 0, "data": str(tmp_path / "mine.npz")})
-    assert (inputs.dtype, inputs.shape, labels.tolist()) == (np.float32, (3, 1, 8, 8), [0, 9, 4])
-
-
 def loaded(folder: Path) -> Callable[[dict[str, object]], Any]:
     """The function that a user edits; arrays or a client's data come back."""
     found: Callable[[dict[str, object]], Any] = runpy.run_path(str(folder / "fleet_app" / "load_data.py"))["load_data"]
     return found
 
 
-def test_the_experiment_waits_for_the_sites(tmp_path: Path) -> None:
-    write_app(planned(tmp_path / "app", sites=("a", "b", "c")))
-    experiment = tomllib.loads((tmp_path / "app" / "experiment.toml").read_text())
+def test_the_experiment_waits_for_the_sites_and_a_site_reads_its_file(tmp_path: Path, app: Path) -> None:
+    write_app(planned(tmp_path / "three", sites=("a", "b", "c")))
+    experiment = tomllib.loads((tmp_path / "three" / "experiment.toml").read_text())
     assert experiment["engine"]["clients"] == 3
     assert experiment["data"]["source"] == "sites"
-    readme = (tmp_path / "app" / "README.md").read_text()
+    readme = (tmp_path / "three" / "README.md").read_text()
     for name in "abc":
         assert f"\nflwr supernode register keys/sites/{name}.pub fleet --name {name}\n" in readme
+    np.savez(tmp_path / "mine.npz", inputs=np.ones((3, 1, 8, 8)), labels=np.array([0, 9, 4], dtype=np.uint8))
+    inputs, labels = loaded(app)({"name": "site-1", "number": 0, "data": str(tmp_path / "mine.npz")})
+    assert (inputs.dtype, inputs.shape, labels.tolist()) == (np.float32, (3, 1, 8, 8), [0, 9, 4])
 
 
 def test_start_site(app: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What an app may be asked to be: names, hosts, ports, and a folder that nobody loses anything in."""
+"""The plan of an app is checked: names, hosts, ports, and a folder in which nothing is lost."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 from deploy.apps import planned
 from fedclade.deploy.plan import site_names
-from fedclade.nouns import InputError
+from refusals import check_refused
 
 
 @pytest.mark.parametrize(
@@ -31,13 +31,7 @@ from fedclade.nouns import InputError
     ],
 )
 def test_bad_names_of_sites(sites: tuple[str, ...], said: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=said):
-        planned(tmp_path / "app", sites=sites)
-
-
-def test_good_names_of_sites(tmp_path: Path) -> None:
-    sites = ("site-1", "Hospital_3", "10.ward.example.org", "x" * 64)
-    assert planned(tmp_path / "app", sites=sites).sites == sites
+    check_refused(said, planned, tmp_path / "app", sites=sites)
 
 
 @pytest.mark.parametrize(
@@ -49,8 +43,7 @@ def test_good_names_of_sites(tmp_path: Path) -> None:
     ],
 )
 def test_bad_hosts(host: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="a host is not usable, --host: got "):
-        planned(tmp_path / "app", hosts=("good.org", host))
+    check_refused("a host is not usable, --host: got ", planned, tmp_path / "app", hosts=("good.org", host))
 
 
 @pytest.mark.parametrize(
@@ -65,48 +58,33 @@ def test_bad_hosts(host: str, tmp_path: Path) -> None:
 )
 def test_what_sites_dial(hosts: tuple[str, ...], address: str, listens: tuple[str, ...], tmp_path: Path) -> None:
     plan = planned(tmp_path / "app", hosts=hosts)
-    assert plan.address == address
-    assert plan.listens == listens
-    assert set(plan.names) == {*hosts, "localhost", "127.0.0.1"}
+    assert (plan.address, plan.listen_addresses) == (address, listens)
+    assert set(plan.server_names) == {*hosts, "localhost", "127.0.0.1"}
 
 
-def test_hosts_are_named_once(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="each one once"):
-        planned(tmp_path / "app", hosts=("a.org", "A.org"))
-    with pytest.raises(InputError, match="hosts are not usable"):
-        planned(tmp_path / "app", hosts=())
+def test_good_names_and_bad_hosts_and_ports(tmp_path: Path) -> None:
+    folder, sites = tmp_path / "app", ("site-1", "Hospital_3", "10.ward.example.org", "x" * 64)
+    assert planned(folder, sites=sites).sites == sites
+    check_refused("each one once", planned, folder, hosts=("a.org", "A.org"))
+    check_refused("hosts are not usable", planned, folder, hosts=())
+    check_refused("cannot share a port", planned, folder, port=8000)
+    for port in (0, -1, 65536):
+        said = f"a port is not usable, --port: got {port}, need 1 to 65535"
+        check_refused(said, planned, folder, port=port)
+        check_refused("a port is not usable, --superlink-port", planned, folder, superlink_port=port)
 
 
-@pytest.mark.parametrize("port", [0, -1, 65536])
-def test_bad_ports(port: int, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=f"a port is not usable, --port: got {port}, need 1 to 65535"):
-        planned(tmp_path / "app", port=port)
-    with pytest.raises(InputError, match="a port is not usable, --superlink-port"):
-        planned(tmp_path / "app", superlink_port=port)
-
-
-def test_two_ports(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot share a port"):
-        planned(tmp_path / "app", port=8000)
-
-
-@pytest.mark.parametrize("name", ["my_app", "1app", "a" * 33, "my app", "app;", "-app"])
-def test_folders_that_flower_does_not_take(name: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=f"the folder's name is not usable, .*{re.escape(repr(name))}"):
-        planned(tmp_path / name)
-
-
-def test_a_folder_with_something_in_it_is_taken(tmp_path: Path) -> None:
+def test_folders_that_flower_does_not_take_or_that_are_taken(tmp_path: Path) -> None:
+    for name in ("my_app", "1app", "a" * 33, "my app", "app;", "-app"):
+        check_refused(f"the folder's name is not usable, .*{re.escape(repr(name))}", planned, tmp_path / name)
     folder = tmp_path / "app"
     folder.mkdir()
     planned(folder)  # empty: it may be used
     for name in ("a", "b", "c", "d"):
         (folder / name).write_text("mine")
-    with pytest.raises(InputError, match=r"the folder is taken, .*got a, b, c and 1 more, need a new or empty folder"):
-        planned(folder)
+    check_refused(r"the folder is taken, .*got a, b, c and 1 more, need a new or empty folder", planned, folder)
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(InputError, match=r"the folder is taken.*got a file"):
-        planned(tmp_path / "file")
+    check_refused(r"the folder is taken.*got a file", planned, tmp_path / "file")
 
 
 def test_names_of_sites_from_words() -> None:
@@ -115,5 +93,4 @@ def test_names_of_sites_from_words() -> None:
     assert site_names("", 10)[8:] == ("site-09", "site-10")  # in the same order as text and as numbers
     assert site_names("a, b", None) == ("a", "b")
     for clients, count, said in (("a", 2, "named twice"), ("", 0, "1 to 1000"), ("", 1001, "1 to 1000")):
-        with pytest.raises(InputError, match=said):
-            site_names(clients, count)
+        check_refused(said, site_names, clients, count)

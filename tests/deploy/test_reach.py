@@ -1,4 +1,4 @@
-"""Who can reach the control port: read from the system, and asked over real TLS."""
+"""Whether the control port can be reached: read from the system, and asked over real TLS."""
 
 import socket
 from datetime import UTC, datetime
@@ -13,8 +13,8 @@ from deploy.apps import free_port
 from deploy.servers import upstream
 from fedclade.deploy import reach
 from fedclade.deploy.keys import new_authority
-from fedclade.deploy.reach import check_public, check_superlink, listeners, public_address, words
-from fedclade.nouns import InputError
+from fedclade.deploy.reach import check_public, check_superlink, listeners, network_order, public_address
+from refusals import check_refused
 
 
 def levels(port: int) -> list[tuple[str, str]]:
@@ -46,7 +46,7 @@ def test_a_real_listener_is_seen() -> None:
 )
 def test_addresses_as_the_kernel_prints_them(raw: str, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.byteorder", "little")
-    assert ip_address(words(bytes.fromhex(raw))) == ip_address(address)
+    assert ip_address(network_order(bytes.fromhex(raw))) == ip_address(address)
 
 
 @pytest.mark.parametrize(
@@ -88,16 +88,14 @@ def test_only_a_refusal_is_a_refusal(status: int, app: Path) -> None:
 def test_the_address_must_be_the_apps(app: Path, tmp_path: Path) -> None:
     (tmp_path / "other.crt").write_bytes(new_authority(datetime.now(UTC)).certificate_pem)
     with upstream(app / "keys") as (port, _):
-        for authority, said in (
-            (tmp_path / "other.crt", "does not speak TLS"),
-            (tmp_path / "gone", "cannot be probed"),
+        for dialled, authority, said in (
+            (port, tmp_path / "other.crt", "does not speak TLS"),
+            (port, tmp_path / "gone", "cannot be probed"),
+            (free_port(), app / "keys" / "ca.crt", "it cannot be reached"),
         ):
-            found = list(check_public(f"127.0.0.1:{port}", authority))
-            assert [finding.level for finding in found] == ["wrong"]
-            assert said in found[0].what
-    found = list(check_public(f"127.0.0.1:{free_port()}", app / "keys" / "ca.crt"))
-    assert [finding.level for finding in found] == ["wrong"]
-    assert "it cannot be reached" in found[0].what
+            (found,) = check_public(f"127.0.0.1:{dialled}", authority)
+            assert found.level == "wrong"
+            assert said in found.what
 
 
 def test_public_addresses() -> None:
@@ -105,5 +103,4 @@ def test_public_addresses() -> None:
     assert public_address("fleet.example.org:8443") == ("fleet.example.org", 8443)
     assert public_address("https://[2001:db8::7]:8443/") == ("2001:db8::7", 8443)
     for given in ("http://a.org", "https://", "https://a.org/v1", "https://a.org:port", "ftp://a.org"):
-        with pytest.raises(InputError, match="the public address is not usable, --public"):
-            public_address(given)
+        check_refused("the public address is not usable, --public", public_address, given)

@@ -8,7 +8,7 @@ import os
 import sys
 
 FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(["fedclade.api", "fedclade.cli", "fedclade.local.kernel", "sklearn.datasets"])
+FORKS.set_forkserver_preload(["fedclade.api", "fedclade.cli", "fedclade.client.kernel", "sklearn.datasets"])
 
 
 def command(*words: str) -> None:

@@ -189,18 +189,8 @@ class Deployment:
     def start_run(self, name: str, folder: Path, **changes: object) -> subprocess.Popen[bytes]:
         """`flwr run`, which shows the ServerApp's log until the run has ended."""
         settings = " ".join(f"{key.replace('__', '.')}={value}" for key, value in changes.items())
-        return self.begin(
-            name,
-            *(
-                "flwr",
-                "run",
-                ".",
-                "fleet",
-                "--stream",
-                "--run-config",
-                f"folder={json.dumps(str(folder))} set='{settings}'",
-            ),
-        )
+        config = f"folder={json.dumps(str(folder))} set='{settings}'"
+        return self.begin(name, "flwr", "run", ".", "fleet", "--stream", "--run-config", config)
 
     def finished_run(self, name: str, folder: Path, **changes: object) -> dict[str, object]:
         """A run from its start to its end: the verdict."""

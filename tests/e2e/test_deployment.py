@@ -10,9 +10,9 @@ pytest.importorskip("flwr", reason="Flower is an extra: pip install 'fedclade[fl
 
 from conformance.every_verb import EveryVerb
 from e2e.fleet import CLIENTS, STARTED, Deployment, copy_into, deployment, events, verdict, wait_until
+from fedclade.core import FedcladeError
 from fedclade.methods import METHODS, register
-from fedclade.nouns import FedcladeError
-from fedclade.runs.folder import RunFolder
+from fedclade.store.run_folder import RunFolder
 
 register("every-verb", EveryVerb, finds_groups=True)
 
@@ -83,7 +83,7 @@ def test_a_deployment_comes_to_the_same_models(tmp_path: Path) -> None:
             wanted = simulated(tmp_path, *(f"{key.replace('__', '.')}={value}" for key, value in changes.items()))
             for key in ("model_hash", "accuracy", *(key for key in {**found, **wanted} if key.startswith("bytes"))):
                 assert found[key] == wanted[key], (name, key)
-            assert not [one for event in events(tmp_path / "runs" / name) for one in told(event, "refused")]
+            assert not [one for event in events(tmp_path / "runs" / name) for one in entries(event, "refused")]
             return found
 
         # One method that uses every verb, or all of them: Flower's simulation and its loopback play them too.
@@ -103,20 +103,19 @@ def test_a_deployment_comes_to_the_same_models(tmp_path: Path) -> None:
             assert booked <= crossed <= 1.05 * booked, (way, booked, crossed)
 
 
-LIES = '''
+SITE = """
+import json
 import time
 from pathlib import Path
-import numpy as np
 from flwr.app import Array, ConfigRecord
 from fedclade.deploy import client_app
 from fedclade.fleet.flower.messages import RAW, header_in
 from fleet_app.load_data import load_data
-import json
 
 app = client_app(load_data)
 honest = dict(app._registered_funcs)
-
-
+"""
+LIES = '''
 def lying(message, context):
     """Two clients lie, each time in another way; the third one holds rounds 3 and 4 up until the newcomer is there."""
     reply = honest["train.default"](message, context)
@@ -149,7 +148,7 @@ def test_a_liar_is_refused_and_a_newcomer_is_placed(tmp_path: Path) -> None:
     with deployment(tmp_path) as fleet:
         gates = tmp_path / "gates"
         gates.mkdir()
-        (fleet.app / "fleet_app" / "client_app.py").write_text(LIES.replace("GATES", str(gates)))
+        (fleet.app / "fleet_app" / "client_app.py").write_text(SITE + LIES.replace("GATES", str(gates)))
         fleet.start_sites(*CLIENTS[1:])
         fleet.call("ssh-keygen", "-q", "-t", "ecdsa", "-b", "384", "-N", "", "-f", str(tmp_path / "thief"))
         fleet.call("flwr", "supernode", "register", str(tmp_path / "thief.pub"), "fleet", "--name", "thief")
@@ -166,7 +165,7 @@ def test_a_liar_is_refused_and_a_newcomer_is_placed(tmp_path: Path) -> None:
         (gates / "4").touch()
         fleet.await_verdict("run", folder, process, 500)
         rounds = {event["round"]: event for event in events(folder) if event["event"] == "round"}
-        stolen = [one for event in events(folder) for one in told(event, "refused") if one["verb"] == "enrol"]
+        stolen = [one for event in events(folder) for one in entries(event, "refused") if one["verb"] == "enrol"]
         assert {one["client"] for one in stolen} == {"thief"}
         assert all("got 'client-00', need 'thief'" in one["reason"] for one in stolen)
         lies = {
@@ -179,7 +178,7 @@ def test_a_liar_is_refused_and_a_newcomer_is_placed(tmp_path: Path) -> None:
         reasons = {
             (number, one["client"]): one["reason"]
             for number, event in rounds.items()
-            for one in told(event, "refused")
+            for one in entries(event, "refused")
             if one["verb"] == "train"
         }
         assert set(reasons) == set(lies), reasons
@@ -190,11 +189,30 @@ def test_a_liar_is_refused_and_a_newcomer_is_placed(tmp_path: Path) -> None:
         assert sum(len(members) for members in json.loads(json.dumps(verdict(folder)["groups"]))) == 4
 
 
+HOLDS = '''
+def hold(message, context):
+    """The first site holds rounds 3 and 4 up until the killed one is back, but for less than a deadline."""
+    reply = honest["train.default"](message, context)
+    number, ends = header_in(message.content)["now"]["number"], time.monotonic() + 10
+    while number in (3, 4) and context.node_config["name"] == "client-00" and time.monotonic() < ends:
+        if Path("GATES", str(number)).exists():
+            break
+        time.sleep(0.1)
+    return reply
+
+
+app._registered_funcs["train.default"] = hold
+'''
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(2400)
 def test_kills(tmp_path: Path) -> None:
     """`kill -9` of a SuperNode in a round, and of the SuperLink: the one is missing, the other goes on to the same."""
     with deployment(tmp_path) as fleet:
+        gates = tmp_path / "gates"
+        gates.mkdir()
+        (fleet.app / "fleet_app" / "client_app.py").write_text(SITE + HOLDS.replace("GATES", str(gates)))
         fleet.start_sites(*CLIENTS)
 
         folder = tmp_path / "resumed"
@@ -210,7 +228,7 @@ def test_kills(tmp_path: Path) -> None:
         assert "resume" in kinds(folder)
 
         folder = tmp_path / "killed"
-        long = {**SAME, "run__rounds": 12, "run__evaluate_every": 12}
+        long = {**SAME, "run__rounds": 8, "run__evaluate_every": 8}
         process = fleet.start_run("killed", folder, **long, engine__train_seconds=40)
         fleet.wait(process, "the first round is over", lambda: "round" in kinds(folder))
         asked = fleet.log(CLIENTS[2]).count("train message")
@@ -218,8 +236,11 @@ def test_kills(tmp_path: Path) -> None:
         fleet.kill(CLIENTS[2])
         fleet.wait(process, "it is given up", lambda: "left" in kinds(folder))
         fleet.restart_site(CLIENTS[2])
+        (gates / "3").touch()  # round 4 asks the site for its name; round 5 has it
+        fleet.wait(process, "it has enrolled", lambda: fleet.log(CLIENTS[2]).count("Sent successfully") > 0)
+        (gates / "4").touch()
         fleet.await_verdict("killed", folder, process, 600)
-        missing = [one for event in events(folder) for one in told(event, "refused")]
+        missing = [one for event in events(folder) for one in entries(event, "refused")]
         assert {one["client"] for one in missing} == {CLIENTS[2]}
         assert {one["reason"] for one in missing} <= {"no answer within 40 s", "its node is gone"}
         assert missing[0]["reason"] == "no answer within 40 s"
@@ -231,7 +252,7 @@ def test_kills(tmp_path: Path) -> None:
         assert comings == [("left", [CLIENTS[2]]), ("returned", [CLIENTS[2]])]
 
 
-def told(event: dict[str, object], key: str) -> list[dict[str, str]]:
+def entries(event: dict[str, object], key: str) -> list[dict[str, str]]:
     found = event.get(key, [])
     assert isinstance(found, list)
     return found
@@ -245,7 +266,7 @@ def unheld(folder: Path) -> bool:
     """Whether a killed ServerApp has let go of its folder."""
     try:
         with RunFolder.open(folder) as held:
-            held.hold()
+            held.acquire()
     except FedcladeError:
         return False
     return True

@@ -14,10 +14,10 @@ pytest.importorskip("flwr", reason="Flower is an extra: pip install 'fedclade[fl
 
 from conformance.every_verb import EveryVerb
 from e2e.fleet import wait_until
+from fedclade.core import InputError, Stopped
 from fedclade.methods import METHODS, register
-from fedclade.nouns import InputError, Stopped
 from fedclade.runs.experiment import read_experiment
-from fedclade.runs.loop import Progress
+from fedclade.runs.loop import RunProgress
 from fedclade.runs.run import start
 from fedclade.testing.checks import without_time
 
@@ -74,12 +74,12 @@ def test_every_method_comes_to_the_same_models(experiment: Path, tmp_path: Path)
 def test_a_run_that_was_stopped_is_resumed_on_the_command_line(experiment: Path, tmp_path: Path) -> None:
     asked = read_experiment(experiment, ["engine.name=flower"])
 
-    def stop(now: Progress) -> None:
+    def stop(now: RunProgress) -> None:
         if now.round == 1:
             raise KeyboardInterrupt
 
     with pytest.raises(Stopped, match="fedclade resume"):
-        start(asked, out=tmp_path / "there", watch=stop)
+        start(asked, out=tmp_path / "there", progress=stop)
     done = subprocess.run(
         [FEDCLADE, "resume", str(tmp_path / "there"), "--json"], capture_output=True, text=True, check=True
     )
@@ -127,8 +127,8 @@ def command_of(process: int) -> bytes:
 
 
 def test_a_python_object_cannot_travel(experiment: Path) -> None:
-    from fedclade.runs.venue import venue_of
+    from fedclade.runs.backend import backend_for
 
     asked = read_experiment(experiment, ["engine.name=flower"])
     with pytest.raises(InputError, match="cannot see a Python object"):
-        venue_of(asked, asked.federation())
+        backend_for(asked, asked.federation())

@@ -216,17 +216,7 @@ def test_a_full_disk_stops_the_run_and_loses_nothing(experiment: Path, tmp_path:
     assert 1 <= rounds_on_disk(run) < 80
     resumed = fedclade("resume", run, "--json")
     assert resumed.returncode == 0, resumed.stderr
-    whole = fedclade(
-        "run",
-        experiment,
-        "--set",
-        "net.name=logistic",
-        "--set",
-        "run.evaluate_every=1",
-        "--out",
-        tmp_path / "w",
-        "--json",
-    )
+    whole = fedclade(*words[:-1], tmp_path / "whole", "--json")
     assert json.loads(resumed.stdout)["model_hash"] == json.loads(whole.stdout)["model_hash"]
 
 

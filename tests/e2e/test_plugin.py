@@ -75,8 +75,8 @@ def test_every_plugin_is_listed_with_its_package(place: Place) -> None:
     found = json.loads(place.fedclade("methods --json"))["trimmed-mean"]
     assert (found["settings"], found["package"], found["version"]) == ({"trim": 0.2}, "fedclade-example", "0.1.0")
     doctor = json.loads(place.fedclade("doctor --json"))
-    told = {(plugin["kind"] + "s", plugin["name"]) for plugin in doctor["plugins"] if plugin["state"] == "usable"}
-    assert told == {(group, name) for group, named in declared().items() for name in named}
+    usable = {(plugin["kind"] + "s", plugin["name"]) for plugin in doctor["plugins"] if plugin["state"] == "usable"}
+    assert usable == {(group, name) for group, named in declared().items() for name in named}
     assert doctor["checks"]["plug-ins can be used"]
 
 

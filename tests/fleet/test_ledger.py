@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from fedclade.core import Assignment, Round
 from fedclade.data import Federation
 from fedclade.fleet import Sketching
 from fedclade.fleet.simulated import simulated_fleet
 from fedclade.nets import net_for
-from fedclade.nouns import Assignment, Round
 from fedclade.testing import drop_replies
 from fedclade.wire import Reply
 
@@ -19,7 +19,7 @@ MODEL = 650 * 4  # logistic regression of 64 inputs and 10 classes, float32
 
 def test_every_verb_by_hand(alike: Federation) -> None:
     net = net_for("logistic", alike.shape, alike.classes)
-    first = net.first(0)
+    first = net.initial_row(0)
     some = alike.clients[:3]
     with simulated_fleet(alike, net, workers=0, wire=drop_replies("client-01")) as fleet:
         fleet.train(Assignment.of_one(first, some), NOW)
@@ -34,7 +34,7 @@ def test_every_verb_by_hand(alike: Federation) -> None:
         fleet.scatter(some, "pixels", NOW)
         fleet.train(Assignment.of_one(first, some), NOW, towards=first)
         fleet.moments(some, "public", 1, 0.0, NOW)
-        fleet.changed(dict.fromkeys(some, 7), NOW)
+        fleet.data_changed(dict.fromkeys(some, 7), NOW)
         fleet.evaluate(Assignment.of_one(first, some), NOW)
     ledger = fleet.ledger
     # Down: to each of three clients. Up: from the two that were heard; a count and a loss beside each model.
@@ -74,7 +74,7 @@ def test_a_refused_reply_is_recorded_once(alike: Federation) -> None:
 
     net = net_for("logistic", alike.shape, alike.classes)
     with simulated_fleet(alike, net, workers=0, wire=broken) as fleet:
-        fleet.train_mean(Assignment.of_one(net.first(0), alike.clients[:2]), NOW)
+        fleet.train_mean(Assignment.of_one(net.initial_row(0), alike.clients[:2]), NOW)
     (refusal,) = fleet.ledger.refused
     assert refusal.client == "client-01"
     assert refusal.reason.startswith("examples: got 0")
@@ -86,6 +86,6 @@ def test_a_mean_costs_the_server_one_row(alike: Federation, clients: int) -> Non
     """Whatever the number of clients, `train_mean` gives back one row for each model sent."""
     net = net_for("logistic", alike.shape, alike.classes)
     with simulated_fleet(alike, net, workers=0) as fleet:
-        means = fleet.train_mean(Assignment.of_one(net.first(0), alike.clients[:clients]), NOW)
+        means = fleet.train_mean(Assignment.of_one(net.initial_row(0), alike.clients[:clients]), NOW)
     assert means.rows.shape == (1, 650)
     assert len(means.heard) == clients

@@ -10,17 +10,18 @@ import numpy as np
 import pytest
 
 import fedclade as fc
+from fedclade.client import handlers
+from fedclade.client.client import Client
+from fedclade.client.handlers import HANDLERS
+from fedclade.client.kernel import Kernel
+from fedclade.core import LocalTraining, Round, settings
 from fedclade.data import ClientData, Federation
 from fedclade.fleet import Fleet
+from fedclade.fleet.fleet import same_rows
 from fedclade.fleet.simulated import simulated_fleet
-from fedclade.local import handlers
-from fedclade.local.client import Client
-from fedclade.local.handlers import HANDLERS
-from fedclade.local.kernel import Kernel
 from fedclade.nets import Net, net_for
-from fedclade.nouns import LocalTraining, Round, settings
-from fedclade.wire import Form, Reply, Request, Verb
-from fedclade.wire.forms import number
+from fedclade.wire import Request, Verb
+from fedclade.wire.forms import number_form
 from fedclade.wire.verbs import VERBS, verb_named
 
 NOW = Round(number=1, seed=0, local=LocalTraining(epochs=1, batch=10, lr=0.1))
@@ -29,7 +30,7 @@ NOW = Round(number=1, seed=0, local=LocalTraining(epochs=1, batch=10, lr=0.1))
 def test_an_update_passes_eight_hands(alike: Federation, monkeypatch: pytest.MonkeyPatch) -> None:
     """From FedAvg's round to the kernel; every function on the way is a place to look for what became of it."""
     net = net_for("mlp", alike.shape, alike.classes)
-    if Client(net).path_name != "kernel" and not os.environ.get("CI"):
+    if Client(net).path.name != "kernel" and not os.environ.get("CI"):
         pytest.skip("there is no compiled kernel here")
     seen: list[list[str]] = []
     train = Kernel.train
@@ -45,7 +46,7 @@ def test_an_update_passes_eight_hands(alike: Federation, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(Kernel, "train", watched)
     with simulated_fleet(alike, net, workers=0) as fleet:
-        state, _ = fc.FedAvg().start(fleet, partial(net.first, 0), NOW)
+        state, _ = fc.FedAvg().start(fleet, partial(net.initial_row, 0), NOW)
         fc.FedAvg().round(state, fleet, NOW)
     assert len(seen) == len(alike)
     assert all(len(hands) <= 8 for hands in seen), seen[0]
@@ -58,11 +59,7 @@ class MeanFields:
     place: int
 
 
-def mean_forms(_: Request[MeanFields]) -> dict[str, Form]:
-    return {"mean": number(least_value=0, most_value=1)}
-
-
-MEAN = Verb(name="mean", fields=MeanFields, forms=mean_forms)
+MEAN = Verb(name="mean", fields=MeanFields, forms=lambda _: {"mean": number_form(min_value=0, max_value=1)})
 
 
 def answer_mean(_: Client, request: Request[MeanFields], data: ClientData) -> tuple[int, dict[str, Any]]:
@@ -78,16 +75,14 @@ def with_mean(monkeypatch: pytest.MonkeyPatch) -> None:
     handlers.handles(MEAN)(answer_mean)
 
 
-def ask_mean(fleet: Fleet, clients: tuple[str, ...]) -> list[Reply]:
-    rows = ((client, np.zeros((0, 0), np.float32)) for client in clients)
-    return list(fleet.ask(MEAN, rows, MeanFields(place=20), NOW))
+def ask_mean(fleet: Fleet, federation: Federation) -> list[float]:
+    replies = fleet.ask(MEAN, same_rows(federation.clients), MeanFields(place=20), NOW)
+    return [float(reply.arrays["mean"]) for reply in replies]
 
 
 def by_hand(federation: Federation) -> list[float]:
-    return [
-        float(held.train.inputs.reshape(len(held.train), -1)[:, 20].mean(dtype=np.float64))
-        for held in federation.data.values()
-    ]
+    flat = [held.train.inputs.reshape(len(held.train), -1) for held in federation.data.values()]
+    return [float(each[:, 20].mean(dtype=np.float64)) for each in flat]
 
 
 @pytest.mark.usefixtures("with_mean")
@@ -95,10 +90,8 @@ def by_hand(federation: Federation) -> list[float]:
 def test_a_new_verb_reaches_workers(alike: Federation, workers: int) -> None:
     net = net_for("logistic", alike.shape, alike.classes)
     with simulated_fleet(alike, net, workers=workers) as fleet:
-        replies = ask_mean(fleet, alike.clients)
-    assert [float(reply.arrays["mean"]) for reply in replies] == pytest.approx(by_hand(alike), abs=1e-6)
-    assert fleet.ledger.up == {"mean": 6 * (8 + 8)}  # the mean, and the number of examples
-    assert fleet.ledger.down == {"mean": 0}
+        assert ask_mean(fleet, alike) == pytest.approx(by_hand(alike), abs=1e-6)
+    assert (fleet.ledger.up, fleet.ledger.down) == ({"mean": 6 * (8 + 8)}, {"mean": 0})
 
 
 @pytest.mark.usefixtures("with_mean")
@@ -108,15 +101,14 @@ def test_a_new_verb_reaches_sites(alike: Federation) -> None:
 
     net: Net = net_for("logistic", alike.shape, alike.classes)
     with loopback(alike, "logistic")(net) as fleet:
-        replies = ask_mean(fleet.begin(0), alike.clients)
-    assert [float(reply.arrays["mean"]) for reply in replies] == pytest.approx(by_hand(alike), abs=1e-6)
+        assert ask_mean(fleet.begin(0), alike) == pytest.approx(by_hand(alike), abs=1e-6)
 
 
 def test_every_verb_has_a_handler() -> None:
     assert set(HANDLERS) == set(VERBS)
     for name, verb in VERBS.items():
         assert verb_named(name) is verb
-        assert verb.rows[0] <= verb.rows[1]
+        assert verb.row_limits[0] <= verb.row_limits[1]
 
 
 @pytest.mark.parametrize("name", ["", "trains", None, 7, ["train"]])

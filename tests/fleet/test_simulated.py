@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
+from fedclade.core import Assignment, InputError, Round
 from fedclade.data import Federation
 from fedclade.fleet import Sketching
 from fedclade.fleet.simulated import simulated_fleet
 from fedclade.nets import Net, net_for
-from fedclade.nouns import Assignment, InputError, Round
 
 NOW = Round(number=1, seed=0)
 
@@ -21,7 +21,7 @@ def net(alike: Federation) -> Net:
 def test_a_mean_is_the_weighted_mean_of_the_updates(two_groups: Federation, net: Net) -> None:
     """train_mean gives what train gives, averaged by hand within each start row."""
     starts = Assignment(
-        np.stack([net.first(0), net.first(1), net.first(2)]),
+        np.stack([net.initial_row(0), net.initial_row(1), net.initial_row(2)]),
         {"client-00": 1, "client-01": 0, "client-02": 1, "client-03": 1, "client-05": 0},
     )
     with simulated_fleet(two_groups, net, workers=0) as fleet:
@@ -37,7 +37,7 @@ def test_a_mean_is_the_weighted_mean_of_the_updates(two_groups: Federation, net:
 
 
 def test_the_models_sent_out_stay_as_they_were(two_groups: Federation, net: Net) -> None:
-    row = net.first(0)
+    row = net.initial_row(0)
     kept = row.copy()
     with simulated_fleet(two_groups, net, workers=0) as fleet:
         starts = Assignment.of_one(row, fleet.clients())
@@ -48,7 +48,7 @@ def test_the_models_sent_out_stay_as_they_were(two_groups: Federation, net: Net)
 
 
 def test_losses_and_scores_by_hand(two_groups: Federation, net: Net) -> None:
-    rows = np.stack([net.first(0), net.first(1)])
+    rows = np.stack([net.initial_row(0), net.initial_row(1)])
     with simulated_fleet(two_groups, net, workers=1) as fleet:
         losses = fleet.losses(("client-03", "client-01"), rows, NOW)
         scores = fleet.evaluate(Assignment(rows, {"client-01": 1, "client-03": 0}), NOW)
@@ -79,19 +79,19 @@ def test_sketches_stand_for_all_examples(two_groups: Federation, net: Net) -> No
 def test_moments_are_those_of_each_clients_own_data(two_groups: Federation, net: Net) -> None:
     with simulated_fleet(two_groups, net, workers=1) as fleet:
         described = fleet.moments(("client-02", "client-00"), "pixels", 1, 0.0, NOW)
-        flags = fleet.changed({**described.tokens, "client-01": 5}, NOW)
+        flags = fleet.data_changed({**described.tokens, "client-01": 5}, NOW)
     assert described.moments.clients == ("client-02", "client-00")
     part = two_groups["client-02"].train
     for label in range(10):
         own = part.inputs[part.labels == label].reshape(-1, 64)
         assert described.moments.counts[0, label] == len(own)
         np.testing.assert_allclose(described.moments.means[0, label], own.mean(axis=0), rtol=0, atol=1e-6)
-    assert flags.raised == {"client-02": False, "client-00": False, "client-01": True}
+    assert flags.changed == {"client-02": False, "client-00": False, "client-01": True}
 
 
 def test_an_unknown_client_is_an_error(two_groups: Federation, net: Net) -> None:
     with simulated_fleet(two_groups, net, workers=0) as fleet, pytest.raises(InputError, match='no client "nobody"'):
-        fleet.evaluate(Assignment.of_one(net.first(0), ("nobody",)), NOW)
+        fleet.evaluate(Assignment.of_one(net.initial_row(0), ("nobody",)), NOW)
 
 
 def test_the_fleet_knows_no_truth(two_groups: Federation, net: Net) -> None:

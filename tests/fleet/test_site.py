@@ -4,10 +4,10 @@ from functools import partial
 
 import pytest
 
+from fedclade.core import InputError, Round
 from fedclade.data import Federation
-from fedclade.fleet.site import Held, ModelSpec, answer, enrol
+from fedclade.fleet.site import ModelSpec, SiteClient, answer, enrol
 from fedclade.nets import net_for
-from fedclade.nouns import InputError, Round
 from fedclade.wire import Request
 from fedclade.wire.codec import request_header, round_header
 from fedclade.wire.verbs import EVALUATE, NoFields
@@ -19,15 +19,14 @@ def test_a_request_for_another_client_is_not_answered(alike: Federation) -> None
     """What a client draws depends on its name: asked under many, it would give many draws of its noise."""
     net = net_for("logistic", alike.shape, alike.classes)
     spec = ModelSpec({"name": "logistic"}, alike.shape, alike.classes).header()
-    held = Held("client-00", partial(alike.held, "client-00"))
-    rows = net.first(0)[None]
-    for name in ("client-00", "client-01"):
-        request = request_header(Request(EVALUATE, name, NOW, rows, NoFields()))
-        header = {**spec, "request": request, "now": round_header(NOW)}
-        if name == "client-00":
-            reply, arrays = answer(header, rows, held, None)
-            assert (reply["client"], set(arrays)) == ("client-00", {"correct", "loss"})
-        else:
-            with pytest.raises(InputError, match="for another client"):
-                answer(header, rows, held, None)
+    held = SiteClient("client-00", partial(alike.data_at, "client-00"))
+    rows = net.initial_row(0)[None]
+    mine, other = (
+        {**spec, "request": request_header(Request(EVALUATE, name, NOW, rows, NoFields())), "now": round_header(NOW)}
+        for name in ("client-00", "client-01")
+    )
+    reply, arrays = answer(mine, rows, held, None)
+    assert (reply["client"], set(arrays)) == ("client-00", {"correct", "loss"})
+    with pytest.raises(InputError, match="for another client"):
+        answer(other, rows, held, None)
     assert enrol({**spec, "number": 0}, held)["client"] == "client-00"

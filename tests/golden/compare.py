@@ -37,18 +37,17 @@ from fedclade.data import Federation
 from fedclade.fleet import Fleet
 from fedclade.fleet.build import fleet_over
 from fedclade.fleet.flower.grid import Deadlines, FlowerTransport
-from fedclade.fleet.simulated import Wire, simulated_fleet, undisturbed
+from fedclade.fleet.simulated import Wire, pass_through, simulated_fleet
 from fedclade.fleet.site import ModelSpec
+from fedclade.methods.abc.attention import size
 from fedclade.nets import Net, net_for
-from fedclade.nets.attention_shelf import ATTENTION
-from fedclade.nets.shelf import Kept, write
-from fedclade.relate.attention import size
+from fedclade.nets.attention_files import ATTENTION
+from fedclade.nets.weight_files import WeightFile, write
+from fedclade.runs.backend import backend_for
 from fedclade.runs.experiment import Experiment, experiment_from
-from fedclade.runs.folder import RunFolder
 from fedclade.runs.run import start
-from fedclade.runs.venue import venue_of
 from fedclade.testing import drop_replies, lie
-from fedclade.testing.wires import Disturbed, not_a_number, too_many_examples
+from fedclade.testing.wires import LIES, AlteredTransport
 from golden.variants import LOCAL, NET, RUN, WORLDS, Table, entries
 
 FILE = HERE / "golden.json"
@@ -71,14 +70,15 @@ def run_entry(path: Path, world: str, fleet: str, broken: str, sections: Table) 
     tables |= {"local": {**LOCAL, **sections.get("local", {})}, "run": {**RUN, **sections.get("run", {})}}
     tables |= {key: value for key, value in sections.items() if key in ("net", "method")}
     experiment = experiment_from(tables)
-    venue = venue_of(experiment, None)
+    backend = backend_for(experiment, None)
     federation = experiment.federation()
-    done = start(experiment, out=path, venue=replace(venue, fleet=fleet_of(experiment, federation, fleet, broken)))
+    done = start(experiment, out=path, backend=replace(backend, fleet=fleet_of(experiment, federation, fleet, broken)))
     result = done.result
+    lines = (path / "events.jsonl").read_text(encoding="utf-8").splitlines()
     refused = Counter(
         f"{each['client']} {each['verb']}: {each['reason']}"
-        for event in RunFolder.open(path).events()
-        for each in event.get("refused", [])  # type: ignore[attr-defined]  # a list of tables
+        for event in map(json.loads, lines)
+        for each in event.get("refused", [])
     )
     return {
         "model_hash": result["model_hash"],
@@ -94,10 +94,10 @@ def fleet_of(
 ) -> Callable[[Net], AbstractContextManager[Fleet]]:
     """The fleet of a run: in this process, or over Flower's messages, with somebody who lies or is silent."""
     wires: dict[str, Wire] = {
-        "": undisturbed,
+        "": pass_through,
         "silent": drop_replies(LIAR),
-        "not a number": lie(LIAR, not_a_number),
-        "too many examples": lie(LIAR, too_many_examples),
+        "not a number": lie(LIAR, LIES["not a number"]),
+        "too many examples": lie(LIAR, LIES["too many examples"]),
     }
     wire = wires[broken]
     if fleet == "simulated":
@@ -108,11 +108,11 @@ def fleet_of(
             grid_of(federation),
             ModelSpec(experiment.net, federation.shape, federation.classes),
             Deadlines(),
-            present=federation.present,
-            turns=sorted({*federation.joins.values(), *(change.round for change in federation.changes)}),
+            present=federation.clients_at,
+            change_rounds=sorted({*federation.joins.values(), *(change.round for change in federation.changes)}),
             strict=True,
         )
-        return fleet_over(Disturbed(transport, wire), net, federation.shape, federation.classes)
+        return fleet_over(AlteredTransport(transport, wire=wire), net, federation.shape, federation.classes)
 
     return over_flower
 
@@ -122,7 +122,7 @@ def network_file(path: Path) -> str:
     shape = (8, 8)
     numbers = net_for(NET["name"], shape, 10, {key: NET[key] for key in NET if key != "name"}).size
     row = np.random.default_rng(7).normal(scale=0.05, size=size(numbers)).astype(np.float32)
-    write(path, Kept("attention", row, {"numbers": numbers}), ATTENTION)
+    write(path, WeightFile("attention", row, {"numbers": numbers}), ATTENTION)
     return str(path)
 
 
@@ -140,9 +140,9 @@ def group_entries(folder: Path, wanted: Callable[[str], bool]) -> Iterator[tuple
                     ["groups", str(file), "--client", "site", *label, "--json", "--out", str(folder / name)], False
                 )
             assert code == 0, whole
-            told = json.loads(out.getvalue())
-            kept = {key: told[key] for key in ("clients", "examples", "clear", "answer", "count", "outliers", "sure")}
-            yield whole, {**kept, "groups": [each["clients"] for each in told["groups"]]}
+            answer = json.loads(out.getvalue())
+            kept = {key: answer[key] for key in ("clients", "examples", "clear", "answer", "count", "outliers", "sure")}
+            yield whole, {**kept, "groups": [each["clients"] for each in answer["groups"]]}
 
 
 def tables() -> Iterator[tuple[str, list[str]]]:
@@ -227,11 +227,11 @@ def main() -> int:
         before = from_revision(given.revision, given.only)
     else:
         before = {name: entry for name, entry in json.loads(given.file.read_text()).items() if given.only in name}
-    wrong = list(differences(before, now))
-    print("\n".join(wrong))
-    equal = len(now) - len({line.partition(": ")[0] for line in wrong})
+    changed_lines = list(differences(before, now))
+    print("\n".join(changed_lines))
+    equal = len(now) - len({line.partition(": ")[0] for line in changed_lines})
     print(f"{equal} of {len(before)} entries are equal")
-    return 1 if wrong else 0
+    return 1 if changed_lines else 0
 
 
 if __name__ == "__main__":

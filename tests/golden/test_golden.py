@@ -1,4 +1,7 @@
-"""The golden file is of this code: a few of its entries are played again, but for what another processor rounds."""
+"""The golden file is of this code: a few of its entries are played again, but for what another processor rounds.
+
+`make golden` compares all of them to the bit.
+"""
 
 import json
 
@@ -23,8 +26,6 @@ def test_some_entries_are_as_they_were() -> None:
     golden = json.loads(FILE.read_text())
     now = recorded(lambda name: name in SOME)
     assert set(now) == set(SOME)
-    if now[SOME[0]] == golden[SOME[0]]:  # this processor rounds as the one that the file was made on
-        assert list(differences({name: golden[name] for name in SOME}, now)) == []
     before, after = (
         {name: {key: value for key, value in each[name].items() if key not in ROUNDED} for name in SOME}
         for each in (golden, now)

@@ -31,6 +31,11 @@ LOGISTIC: Table = {"net": {"name": "logistic"}}
 SCORES = ("groups", "pca", "cosine", "attention+", "attention")
 
 
+def encoder(**settings: Any) -> Table:
+    """FLT's signature by an encoder."""
+    return {"kind": "encoder", **settings}
+
+
 def variants(network: str) -> dict[str, Table]:
     """Sections of an experiment to lay over the common ones, by name; `network`: a file of ABC's attention."""
     found: dict[str, Table] = {}
@@ -55,31 +60,31 @@ def variants(network: str) -> dict[str, Table]:
     add("flt stale", "flt", absent="stale")
     add("flt blind", "flt", {"local": {"blind": True}})
     add("flt graph", "flt", case="graph")
-    add("flt graph soft", "flt", case="graph", soft=True)
+    add("flt graph soft", "flt", case="soft-graph")
     add("flt graph gamma", "flt", case="graph", gamma=0.5)
     add("flt graph stale", "flt", case="graph", absent="stale")
     add("flt groups", "flt", groups=3)
-    add("flt most", "flt", most=2, gate=0.3)
-    add("flt fewest", "flt", fewest=5)
-    add("flt noise", "flt", noise=0.5)
-    add("flt global", "flt", strangers="global")
+    add("flt most", "flt", max_groups=2, min_separation=0.3)
+    add("flt fewest", "flt", signature={"min_label_examples": 5})
+    add("flt noise", "flt", signature={"noise": 0.5})
+    add("flt global", "flt", outlying_newcomers="global")
     add("flt tau", "flt", LONG, tau=2)
     add("flt tau graph", "flt", LONG, tau=2, case="graph")
-    add("flt tau global", "flt", LONG, tau=5, strangers="global")
+    add("flt tau global", "flt", LONG, tau=5, outlying_newcomers="global")
     add("flt flags", "flt", LONG, flags=1)
-    add("flt flags graph", "flt", LONG, flags=2, case="graph", soft=True)
-    add("flt watch", "flt", LONG, watch=True)
-    add("flt watch graph", "flt", LONG, watch=True, case="graph")
-    add("flt encoder", "flt", signature="encoder", points=3)
-    add("flt encoder smallest", "flt", signature="encoder", distance="smallest", cut="ward", gamma=2.0)
-    add("flt encoder matched", "flt", signature="encoder", distance="matched", cut="components", gamma=3.0)
-    add("flt encoder clients", "flt", signature="encoder", tuning="clients", tuning_epochs=1)
-    add("flt encoder together", "flt", signature="encoder", tuning="together", tuning_epochs=2)
-    add("flt encoder graph flags", "flt", LONG, signature="encoder", case="graph", flags=1, groups=2)
-    add("flt encoder groups", "flt", signature="encoder", groups=4, tuning="clients", tuning_epochs=1)
-    add("flt encoder ward", "flt", signature="encoder", distance="smallest", cut="ward", groups=4)
-    add("flt encoder public", "flt", signature="encoder", encoder="public")
-    add("flt umap", "flt", signature="encoder", embedding="umap")
+    add("flt flags graph", "flt", LONG, flags=2, case="soft-graph")
+    add("flt watch", "flt", LONG, watch_updates=True)
+    add("flt watch graph", "flt", LONG, watch_updates=True, case="graph")
+    add("flt encoder", "flt", signature=encoder(points=3))
+    add("flt encoder smallest", "flt", signature=encoder(distance="smallest", cut="ward"), gamma=2.0)
+    add("flt encoder matched", "flt", signature=encoder(distance="matched", cut="components"), gamma=3.0)
+    add("flt encoder clients", "flt", signature=encoder(own_tuning_epochs=1))
+    add("flt encoder together", "flt", signature=encoder(joint_tuning_rounds=2))
+    add("flt encoder graph flags", "flt", LONG, signature=encoder(), case="graph", flags=1, groups=2)
+    add("flt encoder groups", "flt", signature=encoder(own_tuning_epochs=1), groups=4)
+    add("flt encoder ward", "flt", signature=encoder(distance="smallest", cut="ward"), groups=4)
+    add("flt encoder public", "flt", signature=encoder(name="public"))
+    add("flt umap", "flt", signature=encoder(umap_dimensions=2))
     add("flt paper", "flt", preset="paper")
     add("flt paper groups", "flt", preset="paper", groups=2)
     add("flt published", "flt", preset="published")

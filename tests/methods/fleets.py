@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
+from fedclade.core import LocalTraining, Round
 from fedclade.data import Federation
 from fedclade.fleet import Fleet
 from fedclade.fleet.simulated import simulated_fleet
 from fedclade.methods import First
 from fedclade.nets import Net, net_for
-from fedclade.nouns import LocalTraining, Round
 
 LOCAL = LocalTraining(epochs=1, batch=10, lr=0.1)
 
@@ -19,8 +19,8 @@ def fleet_of(federation: Federation, net: str = "logistic") -> Iterator[tuple[Fl
     """A fleet in this process, its net, and the first models of seed 3."""
     made = net_for(net, federation.shape, federation.classes)
     with simulated_fleet(federation, made, workers=0) as fleet:
-        yield fleet, made, partial(made.first, 3)
+        yield fleet, made, partial(made.initial_row, 3)
 
 
-def now(number: int, participation: float = 1.0, *, judged: bool = False) -> Round:
-    return Round(number, 3, participation, LOCAL, judged=judged)
+def now(number: int, participation: float = 1.0, *, evaluated: bool = False) -> Round:
+    return Round(number, 3, participation, LOCAL, evaluated=evaluated)

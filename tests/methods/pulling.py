@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from fedclade.core import ClientId, Encoding, Row
 from fedclade.fleet import Enrolment, Fleet, ModelShape
-from fedclade.nouns import ClientId, Encoding, Row
 from fedclade.wire import Arrays, Reply
 from fedclade.wire.message import AnyRequest
 
@@ -50,7 +50,7 @@ class Pulling:
     def close(self) -> None:
         """Nothing to let go of."""
 
-    def enrolled(self) -> dict[ClientId, Enrolment]:
+    def enrolments(self) -> dict[ClientId, Enrolment]:
         return {client: Enrolment(self.count.get(client, 1), 1) for client in self.clients()}
 
     def carry(self, requests: Mapping[ClientId, AnyRequest]) -> Iterator[Reply]:

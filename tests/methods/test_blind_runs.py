@@ -2,21 +2,21 @@
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 import fedclade as fc
-from fedclade.api import Settings, planned
+from fedclade.api import Settings, make_experiment
+from fedclade.core import Assignment, LocalTraining, Round
 from fedclade.data import Federation
 from fedclade.fleet.simulated import simulated_fleet
 from fedclade.methods import AnyMethod
 from fedclade.nets import net_for
-from fedclade.nouns import Assignment, LocalTraining, Round
-from fedclade.runs.loop import Progress
+from fedclade.runs.loop import RunProgress
 from fedclade.runs.run import start
+from fedclade.store.events import RoundEvent
 from fedclade.wire import Reply
 
 PLAN: Settings = {"rounds": 8, "participation": 1.0, "epochs": 2, "batch": 24, "lr": 0.4, "workers": 0}
@@ -28,16 +28,13 @@ def shared_by_clients(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FEDCLADE_SECRET", CANARY)
 
 
-def trained(
-    federation: Federation, out: Path, blind: bool, method: AnyMethod | None = None, net: str = "mlp"
-) -> fc.Run:
+def trained(data: Federation, out: Path, blind: bool, method: AnyMethod | None = None, net: str = "mlp") -> fc.Run:
     plan: Settings = {**PLAN, "blind": blind}
-    return fc.train(federation, method or fc.CFL(), net=net, out=out, **plan)
+    return fc.train(data, method or fc.CFL(), net=net, out=out, **plan)
 
 
 def splits(run: fc.Run) -> list[tuple[int, object]]:
-    told: list[dict[str, Any]] = [dict(event) for event in run.folder.events() if event["event"] == "round"]
-    return [(event["round"], split["parts"]) for event in told for split in event["facts"]["splits"]]
+    return [(event.round, split["parts"]) for event in run.folder.events(RoundEvent) for split in event.facts["splits"]]
 
 
 def test_the_result_is_the_plain_one(two_groups: Federation, tmp_path: Path) -> None:
@@ -56,13 +53,9 @@ def test_the_result_is_the_plain_one(two_groups: Federation, tmp_path: Path) -> 
 def test_no_update_in_the_clear_reaches_the_server(two_groups: Federation, tmp_path: Path) -> None:
     """Pieces of what a client learned, four numbers long, are all over a plain run's folder, and in no blind one's."""
     plain, blind = (trained(two_groups, tmp_path / str(how), how) for how in (False, True))
-    rows = [
-        torch.cat([each.detach().reshape(-1) for each in model.parameters()]).numpy()
-        for client in two_groups.clients
-        for model in plain.path_for(client)
-    ]
-    first = blind.net.first(0)
-    for row in rows:
+    first = blind.net.initial_row(0)
+    for model in (model for client in two_groups.clients for model in plain.path_for(client)):
+        row = torch.cat([each.detach().reshape(-1) for each in model.parameters()]).numpy()
         for form in (row, row - first):  # as a model, and as how far it has moved
             pieces = [form[start : start + 4].astype(np.float32).tobytes() for start in range(1000, 12000, 500)]
             pieces = [piece for piece in pieces if any(piece)]
@@ -87,12 +80,12 @@ def test_what_a_client_sends_is_blind(two_groups: Federation) -> None:
                 seen[blind].append(np.asarray(reply.arrays["row"], np.float32))
                 yield reply
 
-        start = np.zeros(net.size, np.float32) if blind else net.first(0)
+        start = np.zeros(net.size, np.float32) if blind else net.initial_row(0)
         with simulated_fleet(two_groups, net, workers=0, wire=listening) as fleet:
             now = Round(1, 0, 1.0, LocalTraining(lr=0.4, blind=blind))
             fleet.train(Assignment.of_one(start, two_groups.clients), now)
     for plain, hidden in zip(seen[False], seen[True], strict=True):
-        moved = plain - net.first(0)
+        moved = plain - net.initial_row(0)
         assert np.linalg.norm(hidden) == pytest.approx(np.linalg.norm(moved), rel=1e-5)
         assert np.mean(np.isclose(hidden, moved, atol=1e-7) & (moved != 0)) < 0.01
         assert np.allclose(np.sort(abs(hidden)), np.sort(abs(moved)), atol=1e-7)
@@ -110,17 +103,17 @@ def test_a_blind_run_needs_a_secret_before_it_starts(
 @pytest.mark.parametrize(
     ("method", "seen"),
     [
-        (fc.IFCA(), "several first models"),
-        (fc.IFCA(start_from="fedavg"), "the size of each weight"),
-        (fc.IFCA(clusters=1, restarts=1, shared=1), "layers"),
-        (fc.FedSEM(distance="last"), "layers"),
+        (fc.IFCA(), "ifca: it must see several first models"),
+        (fc.IFCA(start_from="fedavg"), "ifca: it must see the size of each weight"),
+        (fc.IFCA(clusters=1, restarts=1, shared=1), "ifca: it must see layers"),
+        (fc.FedSEM(distance="last"), "fedsem: it must see layers"),
     ],
 )
 def test_what_needs_to_see_models_is_refused_before_it_starts(
     method: fc.IFCA | fc.FedSEM, seen: str, two_groups: Federation, tmp_path: Path
 ) -> None:
     """In the secret order the numbers of a layer are anywhere: these would train something else without a word."""
-    with pytest.raises(fc.FedcladeError, match=f"this method cannot be blind, local.blind: .*it must see {seen}"):
+    with pytest.raises(fc.FedcladeError, match=f"this method cannot be blind, local.blind: .*{seen}"):
         trained(two_groups, tmp_path / "run", True, method, "logistic")
     assert not (tmp_path / "run").exists()
 
@@ -142,13 +135,13 @@ def test_a_blind_run_resumes_byte_for_byte(two_groups: Federation, tmp_path: Pat
     class Cut(Exception):
         """The plug is pulled."""
 
-    def pulled(now: Progress) -> None:
+    def pulled(now: RunProgress) -> None:
         if now.round == 6:
             raise Cut
 
-    experiment = planned(two_groups, fc.CFL(), "mlp", None, {**PLAN, "blind": True})
+    experiment = make_experiment(two_groups, fc.CFL(), "mlp", None, {**PLAN, "blind": True})
     with pytest.raises(Cut):
-        start(experiment, out=tmp_path / "cut", federation=two_groups, watch=pulled)
+        start(experiment, out=tmp_path / "cut", federation=two_groups, progress=pulled)
     resumed = fc.resume(tmp_path / "cut", federation=two_groups)
     assert resumed.result["model_hash"] == whole_run.result["model_hash"]
     state = "checkpoint/round-00008/state.safetensors"

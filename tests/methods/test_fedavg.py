@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 import fedclade as fc
 from fedclade.api import Settings
+from fedclade.core import Assignment
 from fedclade.data import Federation
 from fedclade.fleet import Fleet, Means
-from fedclade.methods.mixing import mixed
-from fedclade.nouns import Assignment
+from fedclade.methods import AnyMethod
+from fedclade.methods.mixing import stale_rows
 from methods.fleets import fleet_of, now
 
 SEED, ROUNDS, EPOCHS, BATCH, LR = 5, 3, 2, 10, 0.1
@@ -60,14 +61,7 @@ def participants(federation: Federation, number: int) -> list[str]:
 
 
 def plan(participation: float = 0.5, rounds: int = ROUNDS) -> Settings:
-    return {
-        "rounds": rounds,
-        "epochs": EPOCHS,
-        "batch": BATCH,
-        "lr": LR,
-        "seed": SEED,
-        "participation": participation,
-    }
+    return Settings(rounds=rounds, epochs=EPOCHS, batch=BATCH, lr=LR, seed=SEED, participation=participation)
 
 
 def flat(model: torch.nn.Module) -> NDArray[np.float32]:
@@ -120,7 +114,7 @@ def test_fedprox_without_a_pull_is_fedavg_to_the_bit(two_groups: Federation, tmp
 
 def test_fedprox_holds_clients_back(two_groups: Federation, tmp_path: Path) -> None:
     """The harder the pull, the nearer the model stays to where it began."""
-    start = torch.cat([tensor.reshape(-1) for tensor in first_model().state_dict().values()]).numpy()
+    start = flat(first_model())
     moved = []
     for mu in (0.0, 1.0, 5.0):
         run = fc.train(two_groups, fc.FedProx(mu=mu), net="logistic", out=tmp_path / f"mu{mu}", **plan())
@@ -133,13 +127,9 @@ EXAMPLES = {"a": 1, "b": 2, "c": 5, "d": 9}
 HEARD = Means(np.array([[4.0, 0.0], [5.0, 5.0]], np.float32), np.array([3, 0]), ("a", "b"), 0.0)
 
 
-def test_participants_alone_make_the_mean() -> None:
-    assert mixed(MODELS, HEARD, EXAMPLES, "participants").tolist() == [[4.0, 0.0], [5.0, 5.0]]
-
-
 def test_stale_models_weigh_in_with_their_examples() -> None:
     """a and b (3 examples) were heard with mean (4, 0); c (5 examples) still has (0, 8): (3 (4,0) + 5 (0,8)) / 8."""
-    assert mixed(MODELS, HEARD, EXAMPLES, "stale").tolist() == [[1.5, 5.0], [5.0, 5.0]]
+    assert stale_rows(MODELS, HEARD, lambda _: EXAMPLES).tolist() == [[1.5, 5.0], [5.0, 5.0]]
     assert MODELS.rows.tolist() == [[0.0, 8.0], [5.0, 5.0]]
 
 
@@ -155,7 +145,7 @@ def test_with_everybody_there_stale_changes_nothing(two_groups: Federation, tmp_
 
 def test_stale_damps_a_round(two_groups: Federation, tmp_path: Path) -> None:
     """One round moves the model by the participants' share of all examples only."""
-    start = torch.cat([tensor.reshape(-1) for tensor in first_model().state_dict().values()]).numpy()
+    start = flat(first_model())
     usual = trained(two_groups, fc.FedAvg(), tmp_path / "usual", plan(rounds=1))
     stale = trained(two_groups, fc.FedAvg(absent="stale"), tmp_path / "stale", plan(rounds=1))
     sizes = {client: len(two_groups[client].train) for client in two_groups.clients}
@@ -163,9 +153,11 @@ def test_stale_damps_a_round(two_groups: Federation, tmp_path: Path) -> None:
     np.testing.assert_allclose(stale - start, share * (usual - start), rtol=0, atol=1e-6)
 
 
-def test_who_has_left_is_not_asked_for(two_groups: Federation, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("method", [fc.FedAvg(absent="stale"), fc.PCAKMeansHC(components=32, absent="stale")])
+def test_who_has_left_is_not_asked_for(
+    method: AnyMethod, two_groups: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A fleet of real sites knows nothing of one that is gone."""
-    method = fc.FedAvg(absent="stale")
     with fleet_of(two_groups) as (fleet, _, first):
         state = method.start(fleet, first, now(0))[0]
         there = fleet.clients()[1:]

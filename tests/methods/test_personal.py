@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 import fedclade as fc
+from client.plain import plain_sgd
 from fedclade.api import Settings
+from fedclade.client.general import Training
+from fedclade.core import InputError
 from fedclade.data import Federation
-from fedclade.methods import AnyMethod
-from fedclade.nouns import InputError
+from fedclade.methods import method_named
 from fedclade.testing import play_run
-from local.plain import plain_sgd
 from methods.fleets import fleet_of, now
 
 
@@ -21,15 +22,15 @@ def test_fine_tuning_starts_from_fedavgs_model(two_groups: Federation) -> None:
     with fleet_of(two_groups) as (fleet, net, first):
         common, tuned = fc.FedAvg().start(fleet, first, now(0))[0], method.start(fleet, first, now(0))[0]
         for number in (1, 2, 3):
-            judged = number == 2
+            evaluated = number == 2
             common, _ = fc.FedAvg().round(common, fleet, now(number, 0.5))
-            tuned, _ = method.round(tuned, fleet, now(number, 0.5, judged=judged))
+            tuned, _ = method.round(tuned, fleet, now(number, 0.5, evaluated=evaluated))
             assert tuned.common.model.tobytes() == common.model.tobytes()  # which fine-tuning never touches
             models = method.assignment(tuned)
             longer = replace(now(number), local=replace(now(number).local, epochs=3))
             for client in two_groups.clients:  # also those who did not take part
-                part = two_groups[client].train
-                wanted = plain_sgd(net, common.model, part, longer, client).row if judged else common.model
+                asked = Training(common.model, two_groups[client].train, longer, client)
+                wanted = plain_sgd(net, asked)[0] if evaluated else common.model
                 np.testing.assert_allclose(models.row_of(client), wanted, atol=1e-5)
 
 
@@ -39,12 +40,11 @@ def test_ditto_by_hand(two_groups: Federation) -> None:
     with fleet_of(two_groups) as (fleet, net, first):
         common, both = fc.FedAvg().start(fleet, first, now(0))[0], method.start(fleet, first, now(0))[0]
         for number in (1, 2, 3):
-            asked = now(number, 0.5).sample(two_groups.clients)
             wanted = {client: both.own.row_of(client) for client in two_groups.clients}
-            for client in asked:
-                how = replace(now(number), proximal=0.5)
-                part = two_groups[client].train
-                wanted[client] = plain_sgd(net, both.own.row_of(client), part, how, client, both.common).row
+            how = replace(now(number), proximal=0.5)
+            for client in now(number, 0.5).sample(two_groups.clients):
+                asked = Training(wanted[client], two_groups[client].train, how, client, both.common)
+                wanted[client] = plain_sgd(net, asked)[0]
             common, _ = fc.FedAvg().round(common, fleet, now(number, 0.5))
             both, _ = method.round(both, fleet, now(number, 0.5))
             assert both.common.tobytes() == common.model.tobytes()
@@ -82,7 +82,7 @@ def test_personal_models_beat_one_for_all_where_groups_disagree(
 
 @pytest.mark.parametrize("momentum", [0.0, 0.5])
 @pytest.mark.parametrize("setting", ["lam", "mu"])
-def test_a_pull_that_would_drive_models_apart_is_refused(
+def test_a_pull_that_drives_models_apart_is_refused(
     setting: str, momentum: float, two_groups: Federation, tmp_path: Path
 ) -> None:
     """lr = 0.1: what is left of a way is multiplied by 1 - 0.1 pull, which is -1 at 20; with momentum 0.5 at 30."""
@@ -94,11 +94,9 @@ def test_a_pull_that_would_drive_models_apart_is_refused(
             way -= 0.1 * velocity
         assert (abs(way) < 1) == (share < 1)
     plan: Settings = {"rounds": 1, "lr": 0.1, "momentum": momentum, "workers": 0}
-
-    def pulling(hard: float) -> AnyMethod:
-        return fc.Ditto(lam=hard) if setting == "lam" else fc.FedProx(mu=hard)
-
-    fc.train(two_groups, pulling(0.9 * limit), net="logistic", out=tmp_path / "below", **plan)
+    method = {"lam": "ditto", "mu": "fedprox"}[setting]
+    below, at_limit = (method_named(method, {setting: pull}) for pull in (0.9 * limit, limit))
+    fc.train(two_groups, below, net="logistic", out=tmp_path / "below", **plan)
     with pytest.raises(InputError, match=rf"method\.{setting}: got {limit:g} with local\.lr 0\.1"):
-        fc.train(two_groups, pulling(limit), net="logistic", out=tmp_path / "at", **plan)
+        fc.train(two_groups, at_limit, net="logistic", out=tmp_path / "at", **plan)
     assert not (tmp_path / "at").exists()

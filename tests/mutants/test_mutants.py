@@ -34,7 +34,7 @@ MUTANTS = {
     # FLT's published code writes each mean into the models that it is still averaging.
     "in-place averaging": Mutant(
         (
-            ("nouns/assignment.py", "rows.flags.writeable = False", "pass"),
+            ("core/assignment.py", "rows.flags.writeable = False", "pass"),
             ("fleet/fleet.py", "rows = np.array(starts.rows)", "rows = starts.rows"),
         ),
         (f"{CONFORMANCE}::test_conforms[fedavg-leaves_its_state_alone]",),
@@ -44,8 +44,8 @@ MUTANTS = {
         (
             (
                 "methods/local.py",
-                "state.models.replaced(updates.clients, updates.rows)",
-                "state.models.replaced(fleet.clients()[: len(updates.clients)], updates.rows)",
+                "state.models.with_own_rows(updates.clients, updates.rows)",
+                "state.models.with_own_rows(fleet.clients()[: len(updates.clients)], updates.rows)",
             ),
         ),
         ("tests/methods/test_fedavg.py::test_local_equals_plain_torch",),
@@ -55,8 +55,8 @@ MUTANTS = {
         (
             (
                 "fleet/simulated.py",
-                "self._known, self._wire = known, wire",
-                "self._known, self._wire, self.truth = known, wire, federation.truth",
+                "self._federation, self._wire = known, wire",
+                "self._federation, self._wire, self.truth = known, wire, federation.truth",
             ),
             (
                 "methods/fedavg.py",
@@ -69,11 +69,11 @@ MUTANTS = {
     # PFLlib and others seed once, globally: another number of workers, or a resume, gives other batches.
     "batch order from a global generator": Mutant(
         (
-            ("local/kernel.py", 'part.labels, now.generator("batches", client)', "part.labels, ORDER"),
-            ("local/kernel.py", "class Kernel:", "ORDER = np.random.default_rng(0)\n\n\nclass Kernel:"),
-            ("local/batched.py", 'each.now.generator("batches", each.client)', "ORDER"),  # where no kernel is built
+            ("client/kernel.py", 'part.labels, now.generator("batches", client)', "part.labels, ORDER"),
+            ("client/kernel.py", "class Kernel:", "ORDER = np.random.default_rng(0)\n\n\nclass Kernel:"),
+            ("client/batched.py", 'each.now.generator("batches", each.client)', "ORDER"),  # where no kernel is built
             (
-                "local/batched.py",
+                "client/batched.py",
                 "class Batched:",
                 "import numpy\nORDER = numpy.random.default_rng(0)\n\n\nclass Batched:",
             ),
@@ -85,8 +85,8 @@ MUTANTS = {
     ),
     # felisat's eval_op leaves the module in training mode.
     "evaluation in training mode": Mutant(
-        (("local/evaluate.py", "bench.module.eval()", "bench.module.train()"),),
-        ("tests/local/test_evaluate.py::test_evaluating_twice_gives_the_same_and_changes_nothing",),
+        (("client/general.py", "module.eval()", "module.train()"),),
+        ("tests/client/test_general.py::test_evaluating_changes_nothing_and_training_before_it_neither",),
     ),
     # Flower's FedAvg trusts whatever arrives.
     "replies are not checked": Mutant(
@@ -104,61 +104,63 @@ MUTANTS = {
         (
             (
                 "fleet/fleet.py",
-                'add_weighted(sums[home], np.asarray(reply.arrays["row"], np.float32), reply.examples)',
-                'add_weighted(sums[home], np.asarray(reply.arrays["row"], np.float32), 1)',
+                'add_weighted(sums[number], np.asarray(reply.arrays["row"], np.float32), reply.examples)',
+                'add_weighted(sums[number], np.asarray(reply.arrays["row"], np.float32), 1)',
             ),
-            ("fleet/fleet.py", "examples[home] += reply.examples", "examples[home] += 1"),
+            ("fleet/fleet.py", "examples[number] += reply.examples", "examples[number] += 1"),
         ),
         ("tests/methods/test_fedavg.py::test_fedavg_equals_plain_torch",),
     ),
     # The same in FLT's mixing step: W <- A W over the rows that are being overwritten.
     "mixing in place": Mutant(
-        (("relate/graph.py", "new = np.array(old, np.float32)", "new = old"),),
-        ("tests/relate/test_graph.py::test_mixing_is_that_of_the_loop",),
+        (("methods/flt/training.py", "new = np.array(old, np.float32)", "new = old"),),
+        ("tests/methods/flt/test_training.py::test_mixing_is_that_of_the_loop",),
     ),
     # FLT's published code takes members in client order from an index in the order of the dendrogram's leaves.
     "leaf order for client order": Mutant(
         (
             (
-                "relate/cut.py",
+                "clustering/cuts.py",
                 "parted = Groups.from_labels(dict(zip(clients, best.tolist(), strict=True)))",
                 "parted = Groups.from_labels({clients[i]: int(n) for i, n in zip(leaves_list(tree), best)})",
             ),
         ),
-        ("tests/relate/test_cut.py::test_heaps_are_found_with_their_number",),
+        ("tests/clustering/test_cuts.py::test_heaps_are_found_with_their_number",),
     ),
     # FLT's published code uses a member's position in its cluster as if it were its number among all clients.
     "positions in a cluster as columns of A": Mutant(
         (
             (
-                "relate/graph.py",
+                "methods/flt/training.py",
                 "spoke = self.weights[:, [columns[client] for client in heard]]",
                 "spoke = self.weights[:, list(range(len(heard)))]",
             ),
         ),
-        ("tests/relate/test_graph.py::test_mixing_is_that_of_the_loop",),
+        ("tests/methods/flt/test_training.py::test_mixing_is_that_of_the_loop",),
     ),
     # FLT's paper prints Sign(A - gamma): those who are far would be related.
     "far is related": Mutant(
-        (("relate/graph.py", "(squared < reach)", "(squared > reach)"),),
-        ("tests/relate/test_graph.py::test_near_is_related_and_far_is_not",),
+        (("methods/flt/training.py", "(squared < reach)", "(squared > reach)"),),
+        ("tests/methods/flt/test_training.py::test_near_is_related_and_far_is_not",),
     ),
     # The same where points are compared.
     "far points are related": Mutant(
-        (("relate/points.py", "near = (apart.squared < reach)", "near = (apart.squared > reach)"),),
-        ("tests/relate/test_points.py::test_planted_groups_are_found[components-nearest]",),
+        (("methods/flt/encoder.py", "near = (distances.squared < reach)", "near = (distances.squared > reach)"),),
+        ("tests/methods/flt/test_encoder.py::test_planted_groups_are_found[components-nearest]",),
     ),
     # FLT's published code sketches a client with whatever encoder the client before it left behind.
     "clients hand their encoder on": Mutant(
         (
             (
-                "local/tuning.py",
-                "return path(kind).train(weights, images, how, client)",
-                "LEFT.append(path(kind).train(LEFT[-1][0] if LEFT else weights, images, how, client)); return LEFT[-1]",
+                "client/encoder_tuning.py",
+                "return tuning_path(kind).train(Training(weights, images, how, client))",
+                "start = LEFT[-1][0] if LEFT else weights\n"
+                "    LEFT.append(tuning_path(kind).train(Training(start, images, how, client)))\n"
+                "    return LEFT[-1]",
             ),
-            ("local/tuning.py", "@lru_cache", "LEFT: list[tuple[Row, float]] = []\n\n\n@lru_cache"),
+            ("client/encoder_tuning.py", "@lru_cache", "LEFT: list[tuple[Row, float]] = []\n\n\n@lru_cache"),
         ),
-        ("tests/local/test_tuning.py::test_the_error_falls_and_who_trains_matters",),
+        ("tests/client/test_encoder_tuning.py::test_the_error_falls_and_who_trains_matters",),
     ),
     # CFLA starts all clusters of IFCA from one model: everybody chooses the first, for ever.
     "identical starts of IFCA": Mutant(
@@ -174,66 +176,60 @@ MUTANTS = {
     "positions in a part of the clients as ids": Mutant(
         (
             (
-                "methods/fedsem.py",
+                "methods/fedsem/fedsem.py",
                 "clients = [client for client, is_one in zip(updates.clients, these, strict=True) if is_one]",
                 "clients = list(updates.clients[: int(these.sum())])",
             ),
         ),
-        ("tests/methods/test_fedsem.py::test_late_and_known_clients_keep_their_names",),
+        ("tests/methods/fedsem/test_fedsem.py::test_late_and_known_clients_keep_their_names",),
     ),
     "positions in a part of a matrix as ids": Mutant(
         (
             (
-                "relate/number.py",
+                "clustering/group_number.py",
                 "tuple(distances.clients[each] for each in some)",
                 "distances.clients[: len(some)]",
             ),
         ),
-        ("tests/relate/test_number.py::test_heaps_are_counted[0-2]",),
+        ("tests/clustering/test_group_number.py::test_heaps_are_counted[0-2]",),
     ),
     # FLT's FedSEM clusters everybody's models in every round, also those that were never trained.
     "untrained clients in FedSEM's k-means": Mutant(
         (
             (
-                "methods/fedsem.py",
+                "methods/fedsem/fedsem.py",
                 "gathered = {**state.gathered,",
                 "gathered = {**dict.fromkeys(fleet.clients(), state.initial), **state.gathered,",
             ),
             (
-                "methods/fedsem.py",
+                "methods/fedsem/fedsem.py",
                 "examples = {**state.examples,",
                 "examples = {**dict.fromkeys(fleet.clients(), 1), **state.examples,",
             ),
         ),
-        ("tests/methods/test_fedsem.py::test_only_who_has_trained_is_clustered[all]",),
+        ("tests/methods/fedsem/test_fedsem.py::test_only_who_has_trained_is_clustered[all]",),
     ),
     # FLT's published code fits principal components at each client, and compares places in them.
     "a basis for each client": Mutant(
-        (
-            (
-                "methods/pca.py",
-                'if self.basis == "own":\n            how',
-                "if True:\n            how",
-            ),
-        ),
-        ("tests/methods/test_pca.py::test_groups_of_classes_are_found_in_one_basis[nearest]",),
+        (("methods/pca_kmeans_hc.py", 'if self.basis == "own":\n            how', "if True:\n            how"),),
+        ("tests/methods/test_pca_kmeans_hc.py::test_groups_of_classes_are_found_in_one_basis[nearest]",),
     ),
     # CFL's notebook, FL-bench and PACFL: positions in a cluster become client ids, and the second split loses some.
     "positions in a cluster as clients": Mutant(
         (
             (
-                "methods/cfl.py",
+                "methods/cfl/cfl.py",
                 "heard = {client: counted[client] for client in members if client in counted}",
-                "heard = dict(zip(tree.home, (counted[client] for client in members if client in counted)))",
+                "heard = dict(zip(tree.node_by_client, (counted[client] for client in members if client in counted)))",
             ),
         ),
-        ("tests/methods/test_cfl.py::test_nobody_is_lost_or_doubled_in_six_successive_splits[0]",),
+        ("tests/methods/cfl/test_cfl.py::test_nobody_is_lost_or_doubled_in_six_successive_splits[0]",),
     ),
     # CFL's published notebook cuts by complete linkage, which is not the minimiser of equation 23.
     "complete linkage": Mutant(
         (
             (
-                "relate/bipartition.py",
+                "clustering/bipartition.py",
                 "    order = np.argsort(",
                 "    from scipy.cluster.hierarchy import fcluster, linkage\n"
                 "    upper = 1 - alike.values[np.triu_indices(count, 1)].astype(np.float64)\n"
@@ -244,28 +240,28 @@ MUTANTS = {
                 "    order = np.argsort(",
             ),
         ),
-        ("tests/relate/test_bipartition.py::test_equals_brute_force_and_the_paper_on_a_thousand_matrices",),
+        ("tests/clustering/test_bipartition.py::test_equals_brute_force_and_the_paper_on_a_thousand_matrices",),
     ),
     # Inflorescence takes the mean of the clients' norms, which is not small at a stationary point.
     "the mean of norms": Mutant(
         (
             (
-                "methods/signs.py",
+                "methods/cfl/cluster_signs.py",
                 "mean = float(np.linalg.norm(weighted_mean(rows, [update.examples for update in heard.values()])))",
                 "mean = float(np.linalg.norm(rows, axis=1).mean())",
             ),
         ),
-        ("tests/methods/test_cfl.py::test_the_norm_of_the_mean_and_not_the_mean_of_the_norms",),
+        ("tests/methods/cfl/test_cfl.py::test_the_norm_of_the_mean_and_not_the_mean_of_the_norms",),
     ),
     # No published CFL looks at gamma_max.
     "gamma_max is not checked": Mutant(
-        (("methods/criteria.py", " and is_sure(signs.cross, self.gamma_max)", ""),),
-        ("tests/methods/test_cfl.py::test_gamma_max_refuses_a_split_that_is_not_sure",),
+        (("methods/cfl/split_rule.py", " and is_sure(signs.cross, self.gamma_max)", ""),),
+        ("tests/methods/cfl/test_cfl.py::test_gamma_max_refuses_a_split_that_is_not_sure",),
     ),
     # A checkpoint that does not say how far the log was good doubles facts after a kill.
     "checkpoints are not verified": Mutant(
-        (("runs/manifest.py", "if digest(content) != checksum:", "if False:"),),
-        ("tests/runs/test_folder.py::test_one_flipped_bit_anywhere_is_found[state.json]",),
+        (("store/manifest.py", "if digest(content) != checksum:", "if False:"),),
+        ("tests/store/test_run_folder.py::test_one_flipped_bit_anywhere_is_found[state.json]",),
     ),
 }
 

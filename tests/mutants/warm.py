@@ -31,9 +31,9 @@ OPTIONS = ("-q", "-x", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:xdi
 
 def run(source: str, tests: list[str], log: str) -> None:
     """Run tests against a copy of the sources; this process ends with them."""
-    told = os.open(log, os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
-    os.dup2(told, 1)
-    os.dup2(told, 2)
+    log_file = os.open(log, os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
+    os.dup2(log_file, 1)
+    os.dup2(log_file, 2)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     signal.alarm(SECONDS)  # whatever it hangs in, it ends
     os.environ.update(PYTHONPATH=source, PYTEST_ADDOPTS="")

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from fedclade.core import InputError
 from fedclade.nets import NETS, net_for
-from fedclade.nouns import InputError
 
 MNIST = (1, 28, 28)
 
@@ -25,7 +25,7 @@ MNIST = (1, 28, 28)
 )
 def test_nets_have_so_many_parameters(name: str, classes: int, parameters: int) -> None:
     net = net_for(name, MNIST, classes)
-    assert (net.size, net.trained) == (parameters, parameters)
+    assert (net.size, net.trained_size) == (parameters, parameters)
 
 
 @pytest.mark.parametrize("name", [name for name in NETS if name not in ("lstm", "cfl_cnn")])
@@ -33,7 +33,7 @@ def test_nets_have_so_many_parameters(name: str, classes: int, parameters: int) 
 def test_nets_give_a_number_for_each_class(name: str, shape: tuple[int, ...]) -> None:
     net = net_for(name, shape, 7)
     with torch.inference_mode():
-        logits = net.module(net.first(0))(torch.rand(5, *shape, generator=torch.Generator().manual_seed(0)))
+        logits = net.module(net.initial_row(0))(torch.rand(5, *shape, generator=torch.Generator().manual_seed(0)))
     assert logits.shape == (5, 7)
     assert bool(torch.isfinite(logits).all())
 
@@ -43,31 +43,33 @@ def test_the_net_of_cfl_has_five_layers() -> None:
     net = net_for("cfl_cnn", (3, 32, 32), 10)
     assert net.size == 188_810
     assert sum(len(piece.shape) > 1 for piece in net.pieces) == 5
-    with pytest.raises(InputError, match="cfl_cnn cannot read these inputs"):
-        _ = net_for("cfl_cnn", (1, 7, 8), 10).size
 
 
 def test_the_lstm_reads_words() -> None:
     """10,002 * 200 + 4 * 256 * (200 + 256 + 2) + 4 * 256 * (256 + 256 + 2) + 256 * 4 + 4 numbers."""
     net = net_for("lstm", (32,), 4)
     assert net.size == 2_000_400 + 468_992 + 526_336 + 1_028
-    logits = net.module(net.first(0))(torch.arange(64).reshape(2, 32))
+    logits = net.module(net.initial_row(0))(torch.arange(64).reshape(2, 32))
     assert logits.shape == (2, 4)
-    with pytest.raises(InputError, match="lstm cannot read these inputs"):
-        _ = net_for("lstm", MNIST, 4).size
 
 
-@pytest.mark.parametrize("shape", [(64,), (8, 8), (1, 5, 28), (1, 28, 5), (1, 1, 8, 8)])
-def test_lenet_refuses_what_is_no_image(shape: tuple[int, ...]) -> None:
-    with pytest.raises(InputError, match="lenet cannot read these inputs") as caught:
-        _ = net_for("lenet", shape, 10).size
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        *(("lenet", shape) for shape in ((64,), (8, 8), (1, 5, 28), (1, 28, 5), (1, 1, 8, 8))),
+        *(("cfl_cnn", (1, 7, 8)), ("lstm", MNIST)),
+    ],
+)
+def test_inputs_that_a_net_cannot_read_are_refused(name: str, shape: tuple[int, ...]) -> None:
+    with pytest.raises(InputError, match=f"{name} cannot read these inputs") as caught:
+        _ = net_for(name, shape, 10).size
     assert caught.value.got == str(shape)
 
 
 @pytest.mark.parametrize("name", ["mlp", "logistic"])
 def test_flat_inputs_serve_the_others(name: str) -> None:
     net = net_for(name, (13,), 2)
-    assert net.module(net.first(0))(torch.zeros(4, 13)).shape == (4, 2)
+    assert net.module(net.initial_row(0))(torch.zeros(4, 13)).shape == (4, 2)
 
 
 def test_the_mlp_drops_half_of_its_hidden_units_in_training_only() -> None:
@@ -87,21 +89,18 @@ def test_settings_reach_the_net() -> None:
         net_for("mlp", MNIST, 10, {"hidden": 0})
     with pytest.raises(InputError, match=r'net\.hiden is not known.*did you mean "hidden"'):
         net_for("mlp", MNIST, 10, {"hiden": 30})
+    with pytest.raises(InputError, match='did you mean "lenet"'):
+        net_for("lenett", MNIST, 10)
 
 
 def test_he_starts_abcs_net_with_weights_that_keep_their_spread() -> None:
     """He et al. (2015): deviation sqrt(2 / inputs of a unit), biases 0. The second layer: 72 inputs, 1,152 weights."""
     net = net_for("abc_cnn", MNIST, 10)
-    second = net.first(0)[80 : 80 + 1168]
+    second = net.initial_row(0)[80 : 80 + 1168]
     assert second[1152:].tolist() == [0] * 16
     assert second[:1152].std() == pytest.approx((2 / 72) ** 0.5, rel=4 / (2 * 1152) ** 0.5)  # four standard errors
-    assert np.array_equal(net.first(0), net.first(0))
-    assert not np.array_equal(net.first(0), net.first(1))
-
-
-def test_an_unknown_net_is_refused_with_the_nearest() -> None:
-    with pytest.raises(InputError, match='did you mean "lenet"'):
-        net_for("lenett", MNIST, 10)
+    assert np.array_equal(net.initial_row(0), net.initial_row(0))
+    assert not np.array_equal(net.initial_row(0), net.initial_row(1))
 
 
 def test_a_users_own_function_is_a_net() -> None:

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 import torch
-from safetensors.numpy import load, save
 from torch.nn.functional import interpolate
 
-from fedclade.nets.encoders import Public, basis, encoder_named, resized, width_of
-from fedclade.nets.shipping import basis_of
-from fedclade.nouns import InputError
+from fedclade.core import InputError
+from fedclade.data import SOURCES
+from fedclade.nets.encoders import Public, encoder_named, public_basis, resize_images
 
 RNG = np.random.default_rng(0)
 
@@ -17,33 +16,31 @@ RNG = np.random.default_rng(0)
 @pytest.mark.parametrize("name", ["pixels", "public"])
 def test_the_width_is_what_is_encoded(name: str, shape: tuple[int, ...]) -> None:
     encoded = encoder_named(name).encode(RNG.uniform(size=(3, *shape)).astype(np.float32))
-    assert encoded.shape == (3, width_of(name, shape))
+    assert encoded.shape == (3, encoder_named(name).width(shape))
     assert encoded.dtype == np.float32
 
 
 def test_the_basis_is_orthonormal() -> None:
     """Shipped in half precision: 11 bits."""
-    mean, components = basis()
+    mean, components = public_basis()
     assert mean.shape == (784,)
     assert np.abs(components.astype(np.float64) @ components.T - np.eye(32)).max() < 1e-3
 
 
-def test_the_recipe_makes_such_a_basis() -> None:
-    """Images that vary along three directions only, by 9, 4 and 1: the first components are these, in this order."""
-    directions = np.linalg.qr(RNG.normal(size=(784, 3)))[0].T
-    amounts = RNG.normal(size=(4000, 3)) * [120, 80, 40]
-    images = np.clip(128 + amounts @ directions, 0, 255).round().astype(np.uint8).reshape(-1, 28, 28)
-    made = basis_of(images)
-    again = load(save(made))
-    assert all(np.array_equal(again[name], array) for name, array in made.items())
-    components = made["components"].astype(np.float64)
-    assert components.shape == (32, 784)
-    np.testing.assert_allclose(np.abs(np.sum(components[:3] * directions, axis=1)), 1, rtol=0, atol=0.03)
-    assert (components[np.arange(32), np.abs(components).argmax(axis=1)] > 0).all()
+@pytest.mark.slow
+@pytest.mark.skipif(not SOURCES["fashion-mnist"].is_available(), reason="Fashion-MNIST is not here")
+def test_the_basis_is_made_from_fashion_mnist() -> None:
+    """Pixels from 0 to 1, the first principal components, the largest entry of each is positive; half precision."""
+    images = SOURCES["fashion-mnist"].load().train.inputs
+    flat = images.reshape(len(images), -1).astype(np.float64) / 255
+    components = np.linalg.eigh(np.cov(flat.T))[1][:, ::-1].T[:32]
+    signs = np.sign(components[np.arange(32), np.abs(components).argmax(axis=1)])
+    for shipped, made in zip(public_basis(), (flat.mean(axis=0), signs[:, None] * components), strict=True):
+        np.testing.assert_allclose(shipped, made, rtol=0, atol=1e-3)
 
 
 def test_an_image_of_the_basis_has_its_own_place() -> None:
-    mean, components = basis()
+    mean, components = public_basis()
     images = (mean + 3 * components[4] - components[20]).reshape(1, 1, 28, 28)
     expected = np.zeros(32)
     expected[[4, 20]] = 3, -1
@@ -54,7 +51,7 @@ def test_an_image_of_the_basis_has_its_own_place() -> None:
 def test_images_are_resized_as_torch_does(size: tuple[int, int]) -> None:
     images = RNG.uniform(size=(4, *size)).astype(np.float32)
     theirs = interpolate(torch.from_numpy(images)[:, None], size=(28, 28), mode="bilinear", align_corners=False)
-    np.testing.assert_allclose(resized(images), theirs.numpy().reshape(4, -1), rtol=0, atol=1e-5)
+    np.testing.assert_allclose(resize_images(images), theirs.numpy().reshape(4, -1), rtol=0, atol=1e-5)
 
 
 def test_grey_images_in_three_channels_have_no_colour() -> None:

@@ -1,14 +1,14 @@
 """Any module becomes one float32 row and comes back from it; torch's own randomness is left alone."""
 
-import warnings
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
+from fedclade.core import InputError
 from fedclade.nets import Net, net_for
-from fedclade.nouns import InputError
 
 
 class Tied(nn.Module):
@@ -53,7 +53,7 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_row_goes_into_a_module_and_comes_back(kind: str) -> None:
     net, size, trained = KINDS[kind]
-    assert (net.size, net.trained) == (size, trained)
+    assert (net.size, net.trained_size) == (size, trained)
     row = np.random.default_rng(0).normal(size=size).astype(np.float32)
     module = net.module(row)
     assert not module.training, "ready to predict"
@@ -66,7 +66,7 @@ def test_a_row_goes_into_a_module_and_comes_back(kind: str) -> None:
 def test_a_module_survives_as_a_row(kind: str) -> None:
     """Every floating tensor of the copy is that of the original, by torch's own state dict."""
     net, _, _ = KINDS[kind]
-    module = net.fresh(5)
+    module = net.initial_module(5)
     with torch.no_grad():
         for tensor in module.state_dict().values():
             if tensor.is_floating_point():
@@ -78,16 +78,11 @@ def test_a_module_survives_as_a_row(kind: str) -> None:
 
 def test_trained_parameters_stand_first_in_the_modules_order() -> None:
     net = Net("frozen", frozen_first)
-    assert [(piece.name, piece.trained) for piece in net.pieces] == [
-        ("1.weight", True),
-        ("1.bias", True),
-        ("0.weight", False),
-        ("0.bias", False),
-    ]
-    module = net.module(np.arange(9, dtype=np.float32))
-    assert module.state_dict()["1.weight"].tolist() == [[0, 1]]
-    assert module.state_dict()["1.bias"].tolist() == [2]
-    assert module.state_dict()["0.weight"].tolist() == [[3, 4], [5, 6]]
+    assert [str(piece) for piece in net.pieces] == ["1.weight 1x2", "1.bias 1", "0.weight 2x2", "0.bias 2"]
+    assert [piece.is_trained for piece in net.pieces] == [True, True, False, False]
+    state = net.module(np.arange(9, dtype=np.float32)).state_dict()
+    found = [state[name].tolist() for name in ("1.weight", "1.bias", "0.weight")]
+    assert found == [[[0, 1]], [2], [[3, 4], [5, 6]]]
 
 
 def test_running_statistics_stand_last_and_whole_numbers_nowhere() -> None:
@@ -111,15 +106,26 @@ def test_a_row_is_the_callers_own() -> None:
     assert net.row(module).tolist() == [1, 2]
 
 
-def test_what_cannot_be_a_row_is_refused() -> None:
-    with pytest.raises(InputError, match=r"not float32, weight: got torch\.float64"):
-        _ = Net("double", lambda: nn.Linear(2, 2).double()).size
-    with pytest.raises(InputError, match="nothing to train"):
-        _ = Net("no parameters", nn.ReLU).size
-    with pytest.raises(InputError, match="nothing to train"):
-        _ = Net("all frozen", lambda: nn.Linear(2, 2).requires_grad_(False)).size
-    with pytest.raises(InputError, match="does not make a module: got str"):
-        _ = Net("text", lambda: "mlp").size  # type: ignore[arg-type, return-value]  # the wrong type is what is tested
+SHARED = nn.Linear(2, 2)
+
+
+@pytest.mark.filterwarnings("ignore:Lazy modules are a new feature")
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: nn.Linear(2, 2).double(), r"not float32, weight: got torch\.float64"),
+        (nn.ReLU, "nothing to train"),
+        (lambda: nn.Linear(2, 2).requires_grad_(False), "nothing to train"),
+        (lambda: "mlp", "does not make a module: got str"),
+        (lambda: SHARED, "gives the same module again"),
+        (lambda: nn.LazyLinear(3), "has no shape yet"),
+    ],
+)
+def test_what_cannot_be_a_row_is_refused(make: Callable[[], nn.Module], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        _ = Net("net", make).size
+    with pytest.raises(InputError, match=message):
+        Net("net", make).initial_row(0)
 
 
 @pytest.mark.parametrize("size", [8, 10])
@@ -130,37 +136,19 @@ def test_a_row_of_another_size_is_refused(size: int) -> None:
 
 def test_first_rows_follow_seed_and_number() -> None:
     net = KINDS["convolution"][0]
-    assert net.first(3).tolist() == net.first(3, 0).tolist()
-    assert len({tuple(net.first(seed, number)) for seed in (3, 4) for number in (0, 1)}) == 4
-
-
-def test_first_refuses_what_cannot_be_a_row() -> None:
-    with pytest.raises(InputError):
-        Net("double", lambda: nn.Linear(2, 2).double()).first(0)
+    assert net.initial_row(3).tolist() == net.initial_row(3, 0).tolist()
+    assert len({tuple(net.initial_row(seed, number)) for seed in (3, 4) for number in (0, 1)}) == 4
 
 
 def test_torchs_own_randomness_is_left_alone_and_does_not_matter() -> None:
     net = KINDS["batch norm"][0]
-    expected = net.first(0).tolist()
+    expected = net.initial_row(0).tolist()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(12)
         before = torch.get_rng_state()
-        assert net.row(net.module(net.first(0))).tolist() == expected
+        assert net.row(net.module(net.initial_row(0))).tolist() == expected
         assert Net("batch norm", batch_norm).size == 29
         assert torch.equal(torch.get_rng_state(), before)
-
-
-def test_a_function_that_gives_the_same_module_again_is_refused() -> None:
-    shared = nn.Linear(2, 2)
-    with pytest.raises(InputError, match="gives the same module again"):
-        _ = Net("shared", lambda: shared).pieces
-
-
-def test_layers_without_sizes_are_refused() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch warns that lazy modules may change
-        with pytest.raises(InputError, match="has no shape yet"):
-            _ = Net("lazy", lambda: nn.LazyLinear(3)).pieces
 
 
 @pytest.mark.parametrize("not_a_function", [nn.Linear(2, 2), 3, None])
@@ -175,5 +163,4 @@ def test_layers_are_modules_with_their_weights_and_biases() -> None:
     """784 inputs, 200 units, 10 classes; a frozen layer, and what BatchNorm only counts, are no layers to train."""
     assert net_for("mlp", (1, 28, 28), 10).layers == (784 * 200 + 200, 200 * 10 + 10)
     mixed = Net("mixed", lambda: nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 2, bias=False)))
-    assert mixed.layers == (16, 8, 8)
-    assert mixed.size == 16 + 8 + 8 + 8  # and two running statistics
+    assert (mixed.layers, mixed.size) == ((16, 8, 8), 16 + 8 + 8 + 8)

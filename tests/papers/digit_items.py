@@ -1,13 +1,13 @@
-"""Two items that are made in seconds, on scikit-learn's digits, and who watches them being made."""
+"""Two items that are made in seconds, on scikit-learn's digits, and a display that records what it is shown."""
 
 from dataclasses import replace
 from pathlib import Path
 
-from fedclade.papers.accuracy import accuracy_lines, at_least
-from fedclade.papers.found import Found
-from fedclade.papers.item import Attending, Claim, Item, Outcome, Pretrained, Setting
-from fedclade.papers.runner import Watching
-from fedclade.runs.loop import Progress, Watch
+from fedclade.runs.loop import ProgressCallback
+from fedclade_papers.accuracy import accuracy_lines, ahead_claim
+from fedclade_papers.item import Claim, EncoderRecipe, Item, NetworkRecipe, Outcome, Setting
+from fedclade_papers.run_results import ItemRuns
+from fedclade_papers.runner import ProgressDisplay
 
 SETTING = Setting(
     name="digits",
@@ -16,43 +16,41 @@ SETTING = Setting(
     local={"lr": 0.1},
     run={"rounds": 4, "evaluate_every": 2, "participation": 1.0},
     methods={"FedAvg": {"name": "fedavg"}, "Local": {"name": "local"}},
-    others={"Local": {"local": {"epochs": 2}, "run": {"rounds": 2}}},
+    overrides={"Local": {"local": {"epochs": 2}, "run": {"rounds": 2}}},
     seeds=2,
     minutes=0.1,
 )
+ENCODER = EncoderRecipe("enc", ("digits",), 1, 40)
+NETWORK = NetworkRecipe(name="net", source="digits", clients=4, examples=50, steps=2, rounds=4, epochs=1)
 
 
-def read(found: Found) -> Outcome:
+def read(found: ItemRuns) -> Outcome:
     lines = accuracy_lines(found, "digits", {"Local": (95.0, 1.0), "FedAvg": (50.0, 9.0)}, "Local")
-    claim = at_least(found, "digits", "Local", "FedAvg", 0, "Local is ahead")
+    claim = ahead_claim(found, "digits", "Local", "FedAvg", 0, "Local is ahead")
     return Outcome(lines, (claim,), {"FedAvg": found.curve("digits", "FedAvg")})
 
 
-def shortly(found: Found) -> Outcome:
+def read_shortly(found: ItemRuns) -> Outcome:
     return Outcome(claims=(Claim("Local was run", len(found.runs("digits", "Local")) == 2, ""),))
 
 
-TABLE = Item(name="a-table1", paper="A", title="", differs="", rule="", settings=lambda _: (SETTING,), read=read)
-FIGURE = replace(TABLE, name="a-figure1", read=shortly)
-NOTHING = Outcome()
+TABLE = Item(name="a-table1", paper="A", title="", differences="", rule="", settings=lambda _: (SETTING,), read=read)
+FIGURE = replace(TABLE, name="a-figure1", read=read_shortly)
 
 
-ENCODER = Pretrained("enc", ("digits",), 1, 40)
-NETWORK = Attending(name="net", source="digits", clients=4, examples=50, steps=2, rounds=4, epochs=1)
+def of_setting(item: Item, **changes: object) -> Item:
+    """The item with another setting, and the others of it as they are."""
+    setting = replace(SETTING, **changes)  # type: ignore[arg-type]  # fields of a setting
+    return replace(item, settings=lambda _: (setting,))
 
 
 class Seen:
-    """Who was run, and what was told."""
+    """The rounds that were run, and the lines that were shown."""
 
     def __init__(self) -> None:
         self.runs: list[str] = []
-        self.told: list[str] = []
+        self.messages: list[str] = []
+        self.display = ProgressDisplay(show=self.messages.append, progress_of=self.watch)
 
-    def watching(self) -> Watching:
-        return Watching(tell=self.told.append, watch=self.watch)
-
-    def watch(self, path: Path) -> Watch:
-        def move(now: Progress) -> None:
-            self.runs.append(f"{path.name} {now.round}")
-
-        return move
+    def watch(self, path: Path) -> ProgressCallback:
+        return lambda now: self.runs.append(f"{path.name} {now.round}")

@@ -1,4 +1,4 @@
-"""Runs that nobody made: folders as fedclade writes them, with figures, curves and facts made up by hand."""
+"""Runs made up by hand: folders as fedclade writes them, with the metrics, curves and facts that a test chooses."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -7,24 +7,29 @@ from pathlib import Path
 
 import numpy as np
 
-from fedclade.nouns import Assignment
-from fedclade.papers.found import Found
-from fedclade.papers.item import Line, Outcome, Scale, Setting, Terms
-from fedclade.papers.plans import folder_of
-from fedclade.runs.folder import RunFolder
+from fedclade.core import Assignment
+from fedclade.store.run_folder import RunFolder
+from fedclade_papers.item import Item, Outcome, Scale, Setting, Terms, Verdict
+from fedclade_papers.run_plans import folder_of
+from fedclade_papers.run_results import ItemRuns
+from fedclade_papers.verdicts import line_verdict, outcome_verdict
 
 Facts = Mapping[int, Mapping[str, object]]
 """By round."""
 
 
-def found_in(folder: Path, settings: Iterable[Setting], *, scale: Scale = "small", seeds: int = 0) -> Found:
+def found_in(folder: Path, settings: Iterable[Setting], *, scale: Scale = "small", seeds: int = 0) -> ItemRuns:
     """The runs of these settings, to be written by `ran`; with so many seeds, or as many as the settings have."""
-    kept = [replace(each, seeds=seeds) if seeds else each for each in settings]
-    return Found(Terms(folder, scale), kept)
+    return ItemRuns(Terms(folder, scale), [replace(each, seeds=seeds or each.seeds) for each in settings])
+
+
+def runs_of(folder: Path, item: Item, *, setting: str = "", seeds: int = 0) -> ItemRuns:
+    """The runs of an item at small scale, or of one of its settings."""
+    return found_in(folder, [each for each in item.settings(Terms(folder)) if setting in ("", each.name)], seeds=seeds)
 
 
 def ran(
-    found: Found,
+    found: ItemRuns,
     setting: str,
     label: str,
     *,
@@ -38,12 +43,12 @@ def ran(
     """Write the run of a method, the same for these seeds or for all."""
     asked_for = found.setting(setting)
     events = [
-        *({"event": "round", "round": number, "facts": told} for number, told in (facts or {}).items()),
-        *({"event": "evaluation", "round": number, **told} for number, told in (evaluations or {}).items()),
+        *({"event": "round", "round": number, "facts": values} for number, values in (facts or {}).items()),
+        *({"event": "evaluation", "round": number, **values} for number, values in (evaluations or {}).items()),
     ]
     for seed in seeds or range(asked_for.seeds):
         path = folder_of(asked_for, label, seed, found.terms)
-        if models is not None:  # sealed by checksums: let the run do that
+        if models is not None:  # they are sealed by checksums: let the run write them
             with RunFolder.create(path, asked, {}) as run:
                 run.finish({}, models)
         path.mkdir(parents=True, exist_ok=True)
@@ -53,54 +58,35 @@ def ran(
         (path / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
 
 
-def scored(
-    found: Found,
-    setting: str,
-    scores: Mapping[str, tuple[float, float]],
-    **more: Mapping[str, float],
-) -> None:
-    """Runs that end with these accuracies, in percent, and variances; and with more figures, by method."""
-    for label, (accuracy, variance) in scores.items():
-        figures = {name: by_label[label] for name, by_label in more.items()}
-        result = {"accuracy": accuracy / 100, "accuracy_variance": variance, **figures}
-        ran(found, setting, label, result=result)
-
-
-def climbed(found: Found, setting: str, curves: Mapping[str, Mapping[int, float]], key: str = "accuracy") -> None:
-    """Runs with these curves: a figure by round, accuracies in percent. Each ends with its last one."""
+def climbed(found: ItemRuns, setting: str, curves: Mapping[str, Mapping[int, float]]) -> None:
+    """Runs with these accuracies in percent, by round; each ends with its last one."""
     for label, curve in curves.items():
-        unit = 100 if key == "accuracy" else 1
-        points = {number: {key: value / unit} for number, value in curve.items()}
+        points = {number: {"accuracy": value / 100} for number, value in curve.items()}
         ran(found, setting, label, evaluations=points, result=points[max(points)])
 
 
 def homes(home: Mapping[str, int]) -> Assignment:
-    """Who has which model; what the models are does not matter."""
+    """An assignment of clients to models; the models' content does not matter."""
     return Assignment(np.zeros((max(home.values()) + 1, 1), np.float32), dict(home))
 
 
-def line(outcome: Outcome, row: str, column: str) -> Line:
-    """The one line of this row and column."""
+def shown(outcome: Outcome, row: str, column: str) -> tuple[float | None, float | None, Verdict]:
+    """The one line of this row and column: printed, ours to nine digits, its verdict."""
     (one,) = [each for each in outcome.lines if (each.row, each.column) == (row, column)]
-    return one
+    return one.printed, one.ours if one.ours is None else round(one.ours, 9), line_verdict(one)
+
+
+def check(outcome: Outcome, verdict: Verdict, *fails: str) -> None:
+    """The item has this verdict; the claims that contain one of these words fail, and all others hold."""
+    texts = {f"{claim.text} {claim.evidence}": claim.holds for claim in outcome.claims}
+    assert texts
+    assert {text: not any(words in text for words in fails) for text in texts} == texts
+    assert all(any(words in text for text in texts) for words in fails)
+    assert outcome_verdict(outcome) == verdict
 
 
 def holds(outcome: Outcome, *words: str) -> set[bool]:
-    """Whether the claims that speak of all of these hold: {True}, {False}, or both. There must be one at least."""
-    seen = {
-        claim.holds
-        for claim in outcome.claims
-        if all(word.lower() in f"{claim.text} {claim.told}".lower() for word in words)
-    }
+    """Whether the claims that contain all of these words hold: {True}, {False}, or both. There must be one at least."""
+    seen = {claim.holds for claim in outcome.claims if all(word in f"{claim.text} {claim.evidence}" for word in words)}
     assert seen, f"no claim speaks of {words}: {[claim.text for claim in outcome.claims]}"
     return seen
-
-
-def all_hold(outcome: Outcome) -> bool:
-    """Whether all claims hold, and there are some."""
-    return holds(outcome) == {True}
-
-
-def stands(outcome: Outcome) -> bool:
-    """Whether all claims hold with which the item stands or falls, and there are some."""
-    return {claim.holds for claim in outcome.claims if claim.main} == {True}

@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from fedclade.data import SOURCES
-from fedclade.papers.item import Terms
-from fedclade.papers.registry import chosen
-from fedclade.papers.runner import reproduce
+from fedclade_papers.item import Terms
+from fedclade_papers.registry import items_named
+from fedclade_papers.runner import reproduce
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(
-        not all(SOURCES[name].here() for name in ("mnist", "emnist47")), reason="MNIST or EMNIST-47 is not here"
+        not all(SOURCES[name].is_available() for name in ("mnist", "emnist47")), reason="MNIST or EMNIST-47 is not here"
     ),
 ]
 
@@ -20,7 +20,7 @@ pytestmark = [
 @pytest.mark.parametrize("name", ["abc-figure6", "cfl-newcomers", "cfl-figure9:mnist", "flt-figure2"])
 def test_it_runs(name: str, tmp_path: Path) -> None:
     """Sessions with selection; newcomers; splits; a picture from the one-shot step alone."""
-    item = chosen([name])[0]
+    item = items_named([name])[0]
     result = reproduce([item], Terms(tmp_path, "tiny"), jobs=1)[0]
     assert result["item"] == name
     assert result["claims"] or result["lines"]

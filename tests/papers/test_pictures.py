@@ -6,7 +6,7 @@ import re
 import numpy as np
 from PIL import Image
 
-from fedclade.papers.pictures import MOST_POINTS, panels, pictures, thinned
+from fedclade_papers.pictures import MAX_POINTS, draw_pictures, panels, thin_curves
 
 POINTS = [(0.0, 1.0), (1.0, 2.0)]
 
@@ -31,10 +31,10 @@ def test_curves_of_a_kind_share_a_panel() -> None:
 def test_many_points_become_few() -> None:
     """Of 9,001 points of one curve 1,500 are left, the first and the last among them."""
     long = [(float(x), 0.0) for x in range(9001)]
-    few = thinned({"one": long})["one"]
-    assert len(few) == MOST_POINTS
+    few = thin_curves({"one": long})["one"]
+    assert len(few) == MAX_POINTS
     assert (few[0], few[-1]) == (long[0], long[-1])
-    assert thinned({"one": POINTS})["one"] == POINTS
+    assert thin_curves({"one": POINTS})["one"] == POINTS
 
 
 def test_large_figures_are_small_files() -> None:
@@ -48,7 +48,7 @@ def test_large_figures_are_small_files() -> None:
     }
     homes = steps.integers(10, size=(4, 240))
     series |= {f"m{n}": {"matrix": np.equal.outer(each, each).astype(int).tolist()} for n, each in enumerate(homes)}
-    found = pictures("flt-figure4:mlp", series)
+    found = draw_pictures("flt-figure4:mlp", series)
     assert {end: len(content) < 100_000 for end, content in found.items()} == {"svg": True, "png": True}
     words = re.findall(r"<text[^>]*>([^<]*)</text>", found["svg"].decode())
     assert {*labels, "MLP", "CNN", "round", "accuracy in %"} <= set(words)
@@ -59,7 +59,7 @@ def test_an_agreement_is_drawn_from_0_to_1() -> None:
     """However little it changes; a norm fills its panel."""
 
     def ticks(item: str) -> set[str]:
-        drawn = pictures(item, {"FedSEM": {"x": [1, 2], "y": [0.054, 0.059]}})["svg"].decode()
+        drawn = draw_pictures(item, {"FedSEM": {"x": [1, 2], "y": [0.054, 0.059]}})["svg"].decode()
         return set(re.findall(r">([0-9.]+)</text>", drawn))
 
     assert {"0.0", "0.5", "1.0"} <= ticks("flt-figure7")
@@ -67,5 +67,5 @@ def test_an_agreement_is_drawn_from_0_to_1() -> None:
 
 
 def test_nothing_to_draw() -> None:
-    assert pictures("cfl-theory", {}) == {}
-    assert pictures("cfl-theory", {"empty": {"x": [], "y": []}}) == {}
+    assert draw_pictures("cfl-theory", {}) == {}
+    assert draw_pictures("cfl-theory", {"empty": {"x": [], "y": []}}) == {}

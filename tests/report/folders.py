@@ -1,4 +1,4 @@
-"""Run folders made by hand, for figures: what they show can be counted on one's fingers."""
+"""Run folders made by hand, for plots: small enough to check what is drawn by hand."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fedclade.report.story import Story, read
-from fedclade.runs.client_table import CLIENTS
-from fedclade.runs.folder import RunFolder
+from fedclade.report.run_data import RunData, read_run
+from fedclade.store.client_table import CLIENT_SCHEMA
+from fedclade.store.run_folder import RunFolder
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -21,9 +21,8 @@ Line = tuple[int, str, float | None, int]
 
 def asked(method: str = "fedavg", seed: int = 0, **settings: object) -> str:
     """An experiment, as TOML."""
-    more = "".join(f"{key} = {json.dumps(value)}\n" for key, value in settings.items())
-    named = f"[method]\nname = {json.dumps(method)}\n{more}"
-    return f'[data]\nsource = "digits"\n\n{named}\n[run]\nrounds = 2\nseed = {seed}\n'
+    lines = "".join(f"{key} = {json.dumps(value)}\n" for key, value in {"name": method, **settings}.items())
+    return f'[data]\nsource = "digits"\n\n[method]\n{lines}\n[run]\nrounds = 2\nseed = {seed}\n'
 
 
 def made(
@@ -33,22 +32,20 @@ def made(
     lines: Sequence[Line] = (),
     result: Mapping[str, object] | None = None,
     took_part: Sequence[bool] | None = None,
-) -> Story:
+) -> RunData:
     """A run folder of these facts, read back."""
     path.mkdir(parents=True)
     (path / "experiment.toml").write_text(experiment)
     (path / "environment.json").write_text('{"data_sha256": "the same"}')
     (path / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
     rounds, clients, accuracy, groups = zip(*lines, strict=True) if lines else ((), (), (), ())
-    none = [None] * len(lines)
-    table = [rounds, clients, accuracy, none, groups, [0] * len(lines), took_part or [True] * len(lines)]
-    pq.write_table(
-        pa.table([pa.array(column, field.type) for column, field in zip(table, CLIENTS, strict=True)], schema=CLIENTS),
-        path / "clients.parquet",
-    )
+    count = len(lines)
+    columns = [rounds, clients, accuracy, [None] * count, groups, [0] * count, took_part or [True] * count]
+    table = dict(zip(CLIENT_SCHEMA.names, columns, strict=True))
+    pq.write_table(pa.table(table, schema=CLIENT_SCHEMA), path / "clients.parquet")
     if result is not None:
         (path / "result.json").write_text(json.dumps(result))
-    return read(RunFolder.open(path))
+    return read_run(RunFolder.open(path))
 
 
 def there(figure: "go.Figure | None") -> "go.Figure":

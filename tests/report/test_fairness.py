@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from fedclade.report.figures import client_accuracy, group_accuracy
-from fedclade.report.harm import harmed_in
+from fedclade.report.harm import harmed_by_run
+from fedclade.report.plots import client_accuracy, group_accuracy
 from report.folders import asked, made, planted, there
 
 ABCD = ("a", "b", "c", "d")
@@ -12,18 +12,15 @@ ABCD = ("a", "b", "c", "d")
 def test_boxes_and_marks_are_those_of_the_clients(tmp_path: Path) -> None:
     mine = [(1, client, value, 0) for client, value in zip(ABCD, (0.2, 0.4, 0.6, 1.0), strict=True)]
     alone = [(1, client, 0.5, 0) for client in ABCD]
-    stories = [
-        made(tmp_path / "fedavg", asked("fedavg"), [], mine),
-        made(tmp_path / "local", asked("local"), [], alone),
-    ]
-    figure = there(client_accuracy(stories))
+    runs = [made(tmp_path / name, asked(name), [], lines) for name, lines in (("fedavg", mine), ("local", alone))]
+    figure = there(client_accuracy(runs))
     box, good, harmed = figure.data[:3]
     # By linear interpolation: 0.25 * 3 = 0.75 of the way from the first to the second of 20, 40, 60, 100.
     assert (box.q1[0], box.median[0], box.q3[0]) == (35, 50, 70)
     assert (box.lowerfence[0], box.upperfence[0]) == (20, 100)  # the whiskers may reach to 70 + 1.5 * 35
     assert list(good.y) == [60, 100]
     assert list(harmed.y) == [20, 40]  # alone they would have 50
-    assert harmed_in(stories) == [("a", "b"), ("c", "d")]
+    assert harmed_by_run(runs) == [("a", "b"), ("c", "d")]
     assert figure.layout.title.text == "harmed by fedavg: a, b"  # of the best method, here 0.55 against 0.5
 
 
@@ -32,16 +29,13 @@ def test_groups_are_the_planted_ones_where_they_are_known(tmp_path: Path) -> Non
     known = there(group_accuracy(made(tmp_path / "known", asked(), [planted("ac", "bd")], lines)))
     assert [trace.median[0] for trace in known.data if trace.type == "box"] == [40, 70]
     assert known.layout.xaxis.title.text == "planted group"
-    found = [(1, client, 0.5, number // 2) for number, client in enumerate(ABCD)]
-    assert (
-        there(group_accuracy(made(tmp_path / "found", asked(), [], found))).layout.xaxis.title.text
-        == "group that was found"
-    )
+    halves = [(1, client, 0.5, number // 2) for number, client in enumerate(ABCD)]
+    found = there(group_accuracy(made(tmp_path / "found", asked(), [], halves)))
+    assert found.layout.xaxis.title.text == "group that was found"
     assert group_accuracy(made(tmp_path / "one", asked(), [], lines)) is None
 
 
-def test_of_many_clients_the_box_alone_tells(tmp_path: Path) -> None:
+def test_of_many_clients_only_the_box_is_drawn(tmp_path: Path) -> None:
     lines = [(1, f"c{number}", 0.5, 0) for number in range(1001)]
-    assert [trace.type for trace in there(client_accuracy([made(tmp_path / "run", asked(), [], lines)])).data] == [
-        "box"
-    ]
+    figure = there(client_accuracy([made(tmp_path / "run", asked(), [], lines)]))
+    assert [trace.type for trace in figure.data] == ["box"]

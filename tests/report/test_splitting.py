@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from fedclade.report.figures import accuracy_and_gaps, parameter_tree, update_norms
+from fedclade.report.plots import accuracy_and_gaps, parameter_tree, update_norms
+from fedclade.report.run_data import RunData
 from fedclade.report.splits import parameter_tree_of
-from fedclade.report.story import Story
 from report.folders import asked, evaluation, made, round_event, there
 
 
@@ -15,14 +15,13 @@ def cluster(node: int, members: int, mean: float, largest: float) -> dict[str, o
 SPLIT = {"node": 0, "children": [1, 2], "parts": [["a", "b"], ["c"]], "clients": ["a", "b", "c"]}
 
 
-def run(path: Path, *more: dict[str, object]) -> Story:
+def run(path: Path, *more: dict[str, object]) -> RunData:
+    parts = [cluster(1, 2, 0.2, 1.0), cluster(2, 1, 0.1, 1.0)]
     events = [
         round_event(1, clusters=[cluster(0, 3, 1.0, 2.0)], splits=[], separation_gaps=[0.1]),
         evaluation(1, 0.5, accuracy_by_planted_group=[0.4, 0.6]),
         round_event(2, clusters=[cluster(0, 3, 0.4, 2.0)], splits=[SPLIT], separation_gaps=[0.3]),
-        round_event(
-            3, clusters=[cluster(1, 2, 0.2, 1.0), cluster(2, 1, 0.1, 1.0)], splits=[], separation_gaps=[-0.2, None]
-        ),
+        round_event(3, clusters=parts, splits=[], separation_gaps=[-0.2, None]),
         *more,
     ]
     return made(path, asked("cfl"), events)
@@ -30,12 +29,9 @@ def run(path: Path, *more: dict[str, object]) -> Story:
 
 def test_the_tree_has_every_split(tmp_path: Path) -> None:
     tree = parameter_tree_of(run(tmp_path / "run"))
-    assert {node: (each.depth, each.size, each.children) for node, each in tree.items()} == {
-        0: (0, 3, (1, 2)),
-        1: (1, 2, ()),
-        2: (1, 1, ()),
-    }
-    assert (tree[0].round, tree[0].gap) == (2, 0.3)
+    nodes = {node: (each.depth, each.size, each.children) for node, each in tree.items()}
+    assert nodes == {0: (0, 3, (1, 2)), 1: (1, 2, ()), 2: (1, 1, ())}
+    assert (tree[0].split_round, tree[0].gap) == (2, 0.3)
     words = [note.text for note in there(parameter_tree(run(tmp_path / "again"))).layout.annotations]
     assert words == ["3 clients<br>split in round 2, gap +0.30", "2 clients", "1 client"]
 
@@ -44,20 +40,15 @@ def test_a_split_that_was_taken_back_says_so(tmp_path: Path) -> None:
     undone = round_event(4, clusters=[cluster(0, 3, 0.2, 1.0)], splits=[], undone=[0])
     tree = parameter_tree_of(run(tmp_path / "run", undone))
     assert list(tree) == [0]
-    assert (tree[0].round, tree[0].undone, tree[0].children) == (2, 4, ())
+    assert (tree[0].split_round, tree[0].undone_round, tree[0].children) == (2, 4, ())
     again = round_event(5, clusters=[cluster(0, 3, 0.2, 1.0)], splits=[SPLIT], separation_gaps=[0.5])
     assert list(parameter_tree_of(run(tmp_path / "again", undone, again))) == [0, 1, 2]
 
 
 def test_norms_stand_beside_their_thresholds(tmp_path: Path) -> None:
     figure = there(update_norms(run(tmp_path / "run")))
-    of_the_root = [trace for trace in figure.data if list(trace.x) == [1, 2]]
-    assert [(trace.yaxis, list(trace.y)) for trace in of_the_root] == [
-        ("y", [2.0, 2.0]),
-        ("y", [1.5, 1.5]),
-        ("y2", [1.0, 0.4]),
-        ("y2", [0.5, 0.5]),
-    ]
+    of_the_root = [(trace.yaxis, list(trace.y)) for trace in figure.data if list(trace.x) == [1, 2]]
+    assert of_the_root == [("y", [2.0, 2.0]), ("y", [1.5, 1.5]), ("y2", [1.0, 0.4]), ("y2", [0.5, 0.5])]
     assert [shape.x0 for shape in figure.layout.shapes] == [2]  # the split
 
 
@@ -72,5 +63,5 @@ def test_gaps_stand_below_the_accuracy_of_the_planted_groups(tmp_path: Path) -> 
 
 
 def test_a_run_without_splits_has_no_tree(tmp_path: Path) -> None:
-    story = made(tmp_path / "run", asked("fedavg"), [round_event(1)])
-    assert parameter_tree(story) is update_norms(story) is accuracy_and_gaps(story) is None
+    unsplit = made(tmp_path / "run", asked("fedavg"), [round_event(1)])
+    assert parameter_tree(unsplit) is update_norms(unsplit) is accuracy_and_gaps(unsplit) is None

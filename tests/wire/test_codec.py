@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import fedclade as fc
-from fedclade.nouns import LocalTraining, Round
+from fedclade.core import LocalTraining, Round
 from fedclade.wire import Reply, Request
 from fedclade.wire import verbs as wire
 from fedclade.wire.codec import read_reply, read_request, read_round, reply_header, request_header, round_header
 
-NOW = Round(4, 9, 0.5, LocalTraining(epochs=3, lr=0.2, blind=True), 0.1, judged=True, chosen=("a", "b"))
+NOW = Round(4, 9, 0.5, LocalTraining(epochs=3, lr=0.2, blind=True), 0.1, evaluated=True, chosen=("a", "b"))
 ROWS = np.ones((1, 3), np.float32)
 
 
@@ -26,16 +26,16 @@ def over_json(value: object) -> Any:
         (wire.TRAIN, wire.TrainFields(encoder="convae")),
         (wire.LOSSES, wire.NoFields()),
         (wire.EVALUATE, wire.NoFields()),
-        (wire.SKETCH, wire.SketchFields(encoder="pixels", points=5, features=64, own=3)),
+        (wire.SKETCH, wire.SketchFields(encoder="pixels", points=5, features=64, own_components=3)),
         (wire.SCATTER, wire.EncodedFields(encoder="pixels", features=64)),
-        (wire.MOMENTS, wire.MomentFields(encoder="public", features=32, classes=10, fewest=2, noise=0.5)),
+        (wire.MOMENTS, wire.MomentFields(encoder="public", features=32, classes=10, min_examples=2, noise=0.5)),
         (wire.CHANGED, wire.ChangedFields(token=-(2**63))),
     ],
     ids=lambda pair: pair[0].name,
 )
 def test_a_request_comes_back(fields: tuple[Any, Any]) -> None:
     verb, asked = fields
-    rows = ROWS[: verb.rows[1]]
+    rows = ROWS[: verb.row_limits[1]]
     header = over_json(request_header(Request(verb, "a", NOW, rows, asked)))
     again = read_request(header, NOW, rows)
     assert (again.verb, again.client, again.fields) == (verb, "a", asked)
@@ -44,7 +44,7 @@ def test_a_request_comes_back(fields: tuple[Any, Any]) -> None:
 def test_a_round_comes_back_without_who_else_takes_part() -> None:
     again = read_round(over_json(round_header(NOW)))
     assert again.chosen is None
-    assert (again.number, again.seed, again.local, again.proximal, again.judged) == (4, 9, NOW.local, 0.1, True)
+    assert (again.number, again.seed, again.local, again.proximal, again.evaluated) == (4, 9, NOW.local, 0.1, True)
 
 
 def test_a_reply_comes_back() -> None:
@@ -54,7 +54,7 @@ def test_a_reply_comes_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "rows", "wrong"),
+    ("changes", "rows", "message"),
     [
         ({"verb": "steal"}, 1, "there is no such verb"),
         ({"verb": ["train"]}, 1, "there is no such verb"),
@@ -69,7 +69,7 @@ def test_a_reply_comes_back() -> None:
         ({"verb": "moments", "fields": {"encoder": "pixels", "features": 2}}, 0, "classes is missing"),
     ],
 )
-def test_what_does_not_fit_its_verb_is_refused(changes: dict[str, object], rows: int, wrong: str) -> None:
+def test_what_does_not_fit_its_verb_is_refused(changes: dict[str, object], rows: int, message: str) -> None:
     header = {**request_header(Request(wire.TRAIN, "a", NOW, ROWS, wire.TrainFields())), **changes}
-    with pytest.raises(fc.FedcladeError, match=wrong):
+    with pytest.raises(fc.FedcladeError, match=message):
         read_request(header, NOW, np.ones((rows, 3), np.float32))

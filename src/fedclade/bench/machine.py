@@ -1,13 +1,13 @@
-"""What this machine is, beside any figure that it gave."""
+"""A description of this machine, to stand beside every measurement."""
 
 import os
 
 from fedclade.runs.environment import environment
 
-WANTED = ("python", "packages", "platform", "processor", "cores", "memory_bytes", "git_commit")
+ENVIRONMENT_KEYS = ("python", "packages", "platform", "processor", "cores", "memory_bytes", "git_commit")
 
 
 def machine() -> dict[str, object]:
-    """Versions, cores, and how busy they are with others' work now."""
+    """Versions, cores, and their load now."""
     known = environment()
-    return {**{name: known[name] for name in WANTED}, "load": list(os.getloadavg())}
+    return {**{name: known[name] for name in ENVIRONMENT_KEYS}, "load": list(os.getloadavg())}

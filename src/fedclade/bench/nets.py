@@ -9,34 +9,20 @@ from torch import Tensor, nn
 
 from fedclade.nets import Net
 from fedclade.nets.leaf_cnn import LeafCNN
+from fedclade.nets.lstm import LastWord
 
 WORDS = 10_000  # the vocabulary of the language model
 
 
 def colour_cnn() -> nn.Module:
     """LEAF's convolutions on 3 x 32 x 32, with 512 hidden units and 10 classes."""
-    return nn.Sequential(
-        *list(LeafCNN().build((3, 32, 32), 10).children())[:7],  # up to the hidden layer
-        nn.Linear(64 * 8 * 8, 512),
-        nn.ReLU(),
-        nn.Linear(512, 10),
-    )
+    convolutions = list(LeafCNN().build((3, 32, 32), 10).children())[:7]  # up to the hidden layer
+    return nn.Sequential(*convolutions, nn.Linear(64 * 8 * 8, 512), nn.ReLU(), nn.Linear(512, 10))
 
 
-class WordModel(nn.Module):
+def word_model() -> nn.Module:
     """A language model: two layers of LSTM read some words and guess the next one."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.embedding = nn.Embedding(WORDS, 200)
-        self.lstm = nn.LSTM(200, 256, num_layers=2, batch_first=True)
-        self.output = nn.Linear(256, WORDS)
-
-    def forward(self, words: Tensor) -> Tensor:
-        """(examples, positions) -> (examples, words)."""
-        read, _ = self.lstm(self.embedding(words))
-        guess: Tensor = self.output(read[:, -1])
-        return guess
+    return LastWord(WORDS, 200, 256, WORDS)
 
 
 def training_flops(net: Net, example: NDArray[np.generic]) -> int:
@@ -57,7 +43,7 @@ def training_flops(net: Net, example: NDArray[np.generic]) -> int:
             weights = sum(tensor.numel() for name, tensor in layer.named_parameters() if name.startswith("weight"))
             counts.append(2 * math.prod(inputs[0].shape[:-1]) * weights)
 
-    module = net.fresh(0).eval()
+    module = net.initial_module(0).eval()
     for layer in module.modules():
         layer.register_forward_hook(count)
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""The multiply-add peak of one core of this machine: what a share of the peak is a share of."""
+"""The multiply-add peak of one core of this machine, by which workloads are measured."""
 
 import subprocess
 import tempfile
@@ -9,8 +9,8 @@ from typing import Literal
 
 import torch
 
-from fedclade.local import one_thread
-from fedclade.local.native.build import compiler
+from fedclade.client import one_thread
+from fedclade.client.native.build import compiler
 
 PROGRAM = Path(__file__).with_name("fma.c")
 NATIVE = ("-march=native", "-mcpu=native")  # the first that the compiler knows: not all have both
@@ -28,7 +28,7 @@ class Peak:
     """The best large matrix product, beside it in any case."""
 
 
-def measured() -> Peak:
+def measure_peak() -> Peak:
     """Measure it: under two seconds."""
     gemm = best_product()
     fma = best_loop()

@@ -3,18 +3,18 @@
 import torch
 from torch.nn.functional import cross_entropy
 
+from fedclade.client import one_thread
+from fedclade.core import Round, Row
 from fedclade.data import Federation
-from fedclade.local import one_thread
 from fedclade.nets import Net
-from fedclade.nouns import Round, Row
 
 
 class PlainLoop:
-    """What somebody would write with torch and nothing else. It takes the fleet's batches, so both end alike."""
+    """SGD in torch and nothing else. It takes the fleet's batches, so both end alike."""
 
     def __init__(self, net: Net) -> None:
         self._net = net
-        self._module = net.fresh(0)
+        self._module = net.initial_module(0)
 
     def mean(self, start: Row, federation: Federation, clients: tuple[str, ...], now: Round) -> Row:
         """Each client trains from `start`; the mean of their models, weighted by examples."""

@@ -15,32 +15,32 @@ from fedclade.bench.nets import training_flops
 from fedclade.bench.peak import Peak
 from fedclade.bench.plain import PlainLoop
 from fedclade.bench.workloads import Workload
+from fedclade.client import path_name_for
+from fedclade.core import Assignment, Round, Row
 from fedclade.fleet import Fleet
 from fedclade.fleet.simulated import cores, simulated_fleet
-from fedclade.local import path_for
-from fedclade.nouns import Assignment, Round, Row
 
 WORKERS = (1, 2)
-LEAST = 0.5  # seconds of a turn: a round that is shorter is played again and again
+MIN_TURN_SECONDS = 0.5  # seconds of a turn: a round that is shorter is played again and again
 
 Tell = Callable[[str], None]
-"""Somebody who watches is told what is being done."""
+"""Called with what is being done, to be shown."""
 
 
 @dataclass(frozen=True)
 class Turn:
-    """What one round took, in seconds."""
+    """The time of one round, in seconds."""
 
     wall: float
     cpu: float
 
 
 def speed(work: Workload, source: str | None, peak: Peak, repeats: int, tell: Tell) -> dict[str, object]:
-    """The figures of one workload, on random examples or on those of a source."""
-    net = work.made_net()
+    """The measurements of one workload, on random examples or on those of a source."""
+    net = work.build_net()
     federation = work.federation(source)
     clients = federation.clients
-    start = net.first(0)
+    start = net.initial_row(0)
     plain = PlainLoop(net)
     steps = work.local.epochs * sum(-(-len(federation[client].train) // work.local.batch) for client in clients)
     examples = work.local.epochs * sum(len(federation[client].train) for client in clients)
@@ -70,18 +70,18 @@ def speed(work: Workload, source: str | None, peak: Peak, repeats: int, tell: Te
         for repeat in range(repeats):
             tell(f"{federation.name}: turn {repeat + 1} of {repeats}")
             for name, (play, others) in legs.items():
-                turns[name].append(timed(play, others))
+                turns[name].append(time_rounds(play, others))
     return {
         "workload": work.name,
         "summary": work.summary,
         "data": source or "random",
         "net": net.name,
-        "path": path_for(net),
+        "path": path_name_for(net),
         "clients": len(clients),
         "steps": steps,
         "flops_per_step": flops / steps,
         "repeats": repeats,
-        "legs": {name: figures(turns[name], turns["plain"], steps, flops, peak) for name in legs},
+        "legs": {name: turn_metrics(turns[name], turns["plain"], steps, flops, peak) for name in legs},
         "two_against_one": median(a.wall / b.wall for a, b in zip(turns["one"], turns["two"], strict=True))
         if "two" in turns
         else None,
@@ -91,16 +91,16 @@ def speed(work: Workload, source: str | None, peak: Peak, repeats: int, tell: Te
     }
 
 
-def timed(play: Callable[[int], object], others: Callable[[], float]) -> Turn:
+def time_rounds(play: Callable[[int], object], others: Callable[[], float]) -> Turn:
     """A round's seconds, on the clock and of all processors: the mean over as many rounds as make a fair turn."""
     rounds, wall, cpu = 0, perf_counter(), process_time() + others()
-    while rounds == 0 or perf_counter() - wall < LEAST:
+    while rounds == 0 or perf_counter() - wall < MIN_TURN_SECONDS:
         rounds += 1
         play(rounds + 1)
     return Turn((perf_counter() - wall) / rounds, (process_time() + others() - cpu) / rounds)
 
 
-def figures(turns: list[Turn], plain: list[Turn], steps: int, flops: int, peak: Peak) -> dict[str, float]:
+def turn_metrics(turns: list[Turn], plain: list[Turn], steps: int, flops: int, peak: Peak) -> dict[str, float]:
     """Medians over the turns; ratios are medians too, of the ratios inside each turn."""
     wall, cpu = median(turn.wall for turn in turns), median(turn.cpu for turn in turns)
     return {

@@ -10,22 +10,10 @@ from typing import Annotated
 import typer
 
 from fedclade import __version__
-from fedclade.cli import (
-    attention,
-    bench,
-    dashboard,
-    data,
-    deploy,
-    encoders,
-    export,
-    groups,
-    info,
-    reproduce,
-    run,
-    runs,
-)
-from fedclade.cli.plugins import names, with_plugins
-from fedclade.plugins import culprit
+from fedclade.cli import bench, dashboard, data, deploy, encoders, export, groups, info, run, runs
+from fedclade.cli.plugins import command_names, with_plugins
+from fedclade.cli.screen import printable
+from fedclade.plugins import responsible_package
 
 INTERRUPTED = 130  # an exit code
 
@@ -38,7 +26,7 @@ app = typer.Typer(
 )
 
 
-def tell_version(asked: bool) -> None:
+def print_version(asked: bool) -> None:
     """Print the version and leave."""
     if asked:
         print(f"fedclade {__version__}")
@@ -48,7 +36,7 @@ def tell_version(asked: bool) -> None:
 @app.callback()
 def about(
     version: Annotated[
-        bool, typer.Option("--version", callback=tell_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Clustered federated learning: which clients belong together, and a model for each group.
@@ -72,9 +60,7 @@ app.add_typer(data.app, name="data")
 app.add_typer(data.worlds_app, name="worlds")
 app.command("models")(info.models)
 app.add_typer(encoders.app, name="encoders")
-app.add_typer(attention.app, name="attention")
 app.add_typer(deploy.app, name="deploy")
-app.command("reproduce")(reproduce.reproduce)
 app.command("bench")(bench.bench)
 app.command("doctor")(info.doctor)
 
@@ -88,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def interrupt(*_: object) -> None:
-    """A request to end is an interrupt: what is on disk stays good."""
+    """Treat a request to end as an interrupt: files on disk stay good."""
     raise KeyboardInterrupt
 
 
@@ -96,44 +82,41 @@ def code_of(arguments: list[str], debug: bool) -> int:
     """The exit code of a command: 0 good, 1 our bug, 2 wrong input, 3 stopped and resumable, 4 damaged."""
     try:
         code = with_plugins(app, arguments)(arguments, prog_name="fedclade", standalone_mode=False)
-        if code == INTERRUPTED:  # typer's word for it
+        if code == INTERRUPTED:  # as typer reports it
             raise KeyboardInterrupt
         return code if isinstance(code, int) else 0
     except KeyboardInterrupt:
-        return failed("interrupted; nothing was started", 3)
+        return print_error("interrupted; nothing was started", 3)
     except MemoryError:
-        return failed("out of memory; what was on disk is safe; do: fedclade resume, or ask for less", 3)
+        return print_error("out of memory; what was on disk is safe; do: fedclade resume, or ask for less", 3)
     except BrokenPipeError:  # the reader of our output has left
         sys.stderr.close()
         return 0
-    except Exception as wrong:
+    except Exception as error:
         if debug:
             traceback.print_exc()
-        if hasattr(wrong, "format_message"):  # typer's own: a wrong option or argument
-            return usage(wrong.format_message(), type(wrong).__name__, arguments)
-        known = getattr(wrong, "exit_code", None)
+        if hasattr(error, "format_message"):  # typer's own: a wrong option or argument
+            return usage_error(error.format_message(), type(error).__name__, arguments)
+        known = getattr(error, "exit_code", None)
         if isinstance(known, int):
-            return failed(str(wrong), known)
-        if isinstance(wrong, OSError) and wrong.errno == errno.ENOSPC:
-            return failed("the disk is full; what was on it is safe; do: make room, then the same command again", 3)
-        return failed(
-            f"a bug in {culprit(wrong)}, {type(wrong).__name__}: {wrong}; "
-            "do: run again with --debug and report what it prints",
-            1,
-        )
+            return print_error(str(error), known)
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            message = "the disk is full; what was on it is safe; do: make room, then the same command again"
+            return print_error(message, 3)
+        what = f"a bug in {responsible_package(error)}, {type(error).__name__}: {error}"
+        return print_error(f"{what}; do: run again with --debug and report what it prints", 1)
 
 
-def usage(message: str, kind: str, arguments: list[str]) -> int:
-    """What typer found wrong with the words of a command."""
+def usage_error(message: str, kind: str, arguments: list[str]) -> int:
+    """Print typer's error about the words of a command."""
     if kind == "NoArgsIsHelpError":
         print(message)
         return 0
-    command = arguments[0] + " " if arguments[0] in names(with_plugins(app, arguments)) else ""
-    return failed(f"{message.rstrip('.')}; do: fedclade {command}--help", 2)
+    command = arguments[0] + " " if arguments[0] in command_names(with_plugins(app, arguments)) else ""
+    return print_error(f"{message.rstrip('.')}; do: fedclade {command}--help", 2)
 
 
-def failed(message: str, code: int) -> int:
+def print_error(message: str, code: int) -> int:
     """One line of stderr, and the exit code."""
-    line = "".join(letter if letter.isprintable() else "?" for letter in " ".join(message.split()))
-    print("error: " + line, file=sys.stderr)
+    print("error: " + printable(" ".join(message.split())), file=sys.stderr)
     return code

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedclade.cli.screen import Json, Quiet, emit, table
+from fedclade.cli.screen import Json, Quiet, emit, print_table
 
 if TYPE_CHECKING:
     from fedclade.bench.peak import Peak
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 LEGS = {"plain": "plain loop", "one": "1 worker", "two": "2 workers"}
 
 
-class Data(StrEnum):
-    """Which examples W1 to W5 train on."""
+class ExampleKind(StrEnum):
+    """The examples that W1 to W5 train on."""
 
     random = "random"
     real = "real"
@@ -33,7 +33,7 @@ def bench(
         bool, typer.Option("--quick", help="Less of everything: about a minute of processor time.")
     ] = False,
     data: Annotated[
-        Data | None,
+        ExampleKind | None,
         typer.Option(
             help="Examples of W1 to W5; real where they are here.", show_default="both, or with --quick random"
         ),
@@ -46,47 +46,46 @@ def bench(
 ) -> None:
     """Measure how fast this machine trains clients, as ratios to a plain torch loop in the same run."""
     from fedclade.bench.machine import machine
-    from fedclade.bench.memory import Plan as MemoryPlan
-    from fedclade.bench.memory import memory
-    from fedclade.bench.peak import measured
-    from fedclade.bench.scale import Plan as ScalePlan
-    from fedclade.bench.scale import scale
+    from fedclade.bench.memory import MemoryPlan, memory
+    from fedclade.bench.peak import measure_peak
+    from fedclade.bench.scale import ScalePlan, scale
     from fedclade.bench.speed import speed
     from fedclade.bench.workloads import WORKLOADS
-    from fedclade.nouns import FedcladeError, InputError
-    from fedclade.nouns.settings import unknown
+    from fedclade.core import FedcladeError, InputError
+    from fedclade.core.settings import unknown_name_error
 
     known = (*WORKLOADS, "memory", "clients")
     for name in workloads or ():
         if name not in known:
-            raise unknown("the workload", "--workload", name, known)
+            raise unknown_name_error("the workload", "--workload", name, known)
     wanted = [name for name in known if name in (workloads or known)]
-    kinds = data or (Data.random if quick else Data.both)
+    kinds = data or (ExampleKind.random if quick else ExampleKind.both)
     turns = repeats or (2 if quick else 3)
     found: dict[str, object] = {}
-    with telling(quiet or as_json) as tell:
+    with status_line(quiet or as_json) as show_step:
         before = machine()
-        tell("the machine's peak")
-        peak = measured()
+        show_step("the machine's peak")
+        peak = measure_peak()
         speeds, skipped = [], {}
         for work in (WORKLOADS[name] for name in wanted if name in WORKLOADS):
-            task = work.shortened() if quick else work
-            if kinds != Data.real:
-                speeds.append(speed(task, None, peak, turns, tell))
-            if kinds != Data.random:
-                source = work.real_source()
-                if source is not None:
-                    speeds.append(speed(task, source, peak, turns, tell))
-                else:
-                    lacking = f"none of {', '.join(work.real)} is here" if work.real else "no source has such examples"
-                    skipped[f"{work.name} real"] = lacking
-                    tell(f"{work.name} real: {lacking}")
+            task = work.shorten() if quick else work
+            if kinds != ExampleKind.real:
+                speeds.append(speed(task, None, peak, turns, show_step))
+            if kinds != ExampleKind.random:
+                if (source := work.real_source()) is not None:
+                    speeds.append(speed(task, source, peak, turns, show_step))
+                    continue
+                sources = ", ".join(work.real_sources)
+                skipped[f"{work.name} real"] = (
+                    f"none of {sources} is here" if sources else "no source has such examples"
+                )
+                show_step(f"{work.name} real: {skipped[f'{work.name} real']}")
         if "memory" in wanted:
             plan = MemoryPlan()
-            found["memory"] = memory(plan.shortened() if quick else plan, tell)
+            found["memory"] = memory(plan.shorten() if quick else plan, show_step)
         if "clients" in wanted:
-            crowds = ScalePlan()
-            found["clients"] = scale(crowds.shortened() if quick else crowds, tell)
+            scale_plan = ScalePlan()
+            found["clients"] = scale(scale_plan.shorten() if quick else scale_plan, show_step)
     result = {
         "machine": {**before, "load_after": machine()["load"]},
         "peak": vars(peak),
@@ -96,20 +95,16 @@ def bench(
         **found,
     }
     if not speeds and not found:
-        raise InputError(
-            "nothing that was asked for can be measured here",
-            where="--data real",
-            got="; ".join(f"{name}: {why}" for name, why in skipped.items()),
-            need="--data random, or the files of a source",
-        )
+        got = "; ".join(f"{name}: {why}" for name, why in skipped.items())
+        need = "--data random, or the files of a source"
+        raise InputError("nothing that was asked for can be measured here", where="--data real", got=got, need=need)
     if as_json:
         emit(result)
     else:
         show(peak, speeds, found)
-    if wrong := [f"{one['workload']} {one['data']}" for one in speeds if one["same_for_any_workers"] is False]:
-        raise FedcladeError(
-            "one worker and two came to other models", where=", ".join(wrong), need="the same bits", do="tell us: a bug"
-        )
+    if mismatched := [f"{one['workload']} {one['data']}" for one in speeds if one["same_for_any_workers"] is False]:
+        what, do = "one worker and two came to different models", "report this bug"
+        raise FedcladeError(what, where=", ".join(mismatched), need="the same bits", do=do)
 
 
 def show(peak: "Peak", speeds: Sequence[Mapping[str, object]], found: Mapping[str, object]) -> None:
@@ -117,46 +112,31 @@ def show(peak: "Peak", speeds: Sequence[Mapping[str, object]], found: Mapping[st
     how = "multiply-adds" if peak.by == "fma" else "the best matrix product: there is no compiler here"
     print(f"one core: {peak.gflops:.0f} GF/s ({how}); a large matrix product: {peak.gemm_gflops:.0f} GF/s")
     if speeds:
-        table(
-            ("work", "data", "by", "steps/s", "wall s", "CPU s", "of peak", "wall x", "CPU x"),
-            [row for one in speeds for row in speed_rows(one)],
-            left=3,
-        )
+        headings = ("work", "data", "by", "steps/s", "wall s", "CPU s", "of peak", "wall x", "CPU x")
+        print_table(headings, [row for one in speeds for row in speed_rows(one)], left=3)
         print("x: how many times faster than the plain loop (torch, one thread), by the clock and by processor time")
         for one in speeds:
-            print(
-                f"{one['workload']} {one['data']}: {one['net']}, path {one['path']}; "
-                + (
-                    "one core: no second worker"
-                    if (gain := one["two_against_one"]) is None
-                    else f"two workers {gain:.2f} x one"
-                )
-                + f"; differs from the plain loop by {one['difference']:.1e}, having moved by {one['moved']:.1e}"
-            )
+            gain = one["two_against_one"]
+            workers = "one core: no second worker" if gain is None else f"two workers {gain:.2f} x one"
+            moved = f"differs from the plain loop by {one['difference']:.1e}, having moved by {one['moved']:.1e}"
+            print(f"{one['workload']} {one['data']}: {one['net']}, path {one['path']}; {workers}; {moved}")
     if isinstance(memory := found.get("memory"), Mapping):
-        told = [
-            f"{value / 1e9:.2f} GB" if isinstance(value := memory[name], int) else "not told by this system"
+        memory_sizes = [
+            f"{value / 1e9:.2f} GB" if isinstance(value := memory[name], int) else "not known on this system"
             for name in ("resident_bytes", "summed_resident_bytes")
         ]
         print(
             f"memory: {memory['clients']:,} clients, {memory['groups']} groups, {memory['workers']} workers: "
-            f"{told[0]} in all (shared pages once); {told[1]} summed over processes"
+            f"{memory_sizes[0]} in all (shared pages once); {memory_sizes[1]} summed over processes"
         )
     if isinstance(clients := found.get("clients"), Mapping):
-        table(
-            ("clients", "chosen", "built s", "round ms", "round in a run ms"),
-            [
-                (
-                    f"{line['clients']:,}",
-                    str(line["chosen"]),
-                    f"{line['build_seconds']:.2f}" if "build_seconds" in line else "",
-                    f"{1000 * line['round_seconds']:.1f}",
-                    f"{1000 * line['run_round_seconds']:.1f}" if "run_round_seconds" in line else "",
-                )
-                for line in (*clients["by_clients"], *clients["by_chosen"])
-            ],
-            left=0,
-        )
+        rows = []
+        for line in (*clients["by_clients"], *clients["by_chosen"]):
+            built = f"{line['build_seconds']:.2f}" if "build_seconds" in line else ""
+            in_a_run = f"{1000 * line['run_round_seconds']:.1f}" if "run_round_seconds" in line else ""
+            alone = f"{1000 * line['round_seconds']:.1f}"
+            rows.append((f"{line['clients']:,}", str(line["chosen"]), built, alone, in_a_run))
+        print_table(("clients", "chosen", "built s", "round ms", "round in a run ms"), rows, left=0)
 
 
 def speed_rows(one: Mapping[str, object]) -> Iterator[tuple[str, ...]]:
@@ -178,8 +158,8 @@ def speed_rows(one: Mapping[str, object]) -> Iterator[tuple[str, ...]]:
 
 
 @contextmanager
-def telling(quiet: bool) -> Iterator[Callable[[str], None]]:
-    """Say what is being done: one line that changes on a terminal, else a line on stderr each time."""
+def status_line(quiet: bool) -> Iterator[Callable[[str], None]]:
+    """Show the current step: one line that changes on a terminal, else a line on stderr each time."""
     if quiet:
         yield lambda _: None
     elif not sys.stderr.isatty():

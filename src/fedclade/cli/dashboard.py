@@ -19,15 +19,15 @@ def dashboard(
 ) -> None:
     """Show runs in a browser on this machine, live while they train. Ctrl-C ends it.
 
-    Only who has the printed address can look, and nothing is ever written.
+    Only a person with the printed address can look, and nothing is ever written.
     """
     from fedclade.dashboard.serve import serve
 
-    def tell(address: str) -> None:
+    def announce(address: str) -> None:
         if as_json:
             emit({"address": address, "runs": str(runs)})
             sys.stdout.flush()  # a machine waits for it
         else:
             print(address if quiet else f"{address}\nShowing the runs in {runs}. Ctrl-C ends it.", flush=True)
 
-    serve(runs, port, tell)
+    serve(runs, port, announce)

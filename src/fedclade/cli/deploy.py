@@ -6,16 +6,16 @@ from typing import Annotated
 
 import typer
 
-from fedclade.cli.screen import Json, Quiet, emit, table
+from fedclade.cli.screen import Json, Quiet, emit, print_table
 
 app = typer.Typer(no_args_is_help=True, help="Write a Flower app with its keys and commands, or check one.")
 
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The app's folder.", show_default=False)]
+AppFolderArgument = Annotated[Path, typer.Argument(metavar="DIR", help="The app's folder.", show_default=False)]
 
 
 @app.command("init")
 def init(
-    folder: Folder,
+    folder: AppFolderArgument,
     clients: Annotated[
         str, typer.Option(metavar="NAME,NAME...", help="The sites' names.", show_default="site-1, site-2")
     ] = "",
@@ -35,9 +35,9 @@ def init(
 ) -> None:
     """Write a Flower app: code, experiment, scripts, proxy, a test CA and keys. Nothing is overwritten."""
     from fedclade.deploy.init import OPEN_CONTROL, TEST_CA, registrations, write_app
-    from fedclade.deploy.plan import CONNECTION, Plan, site_names
+    from fedclade.deploy.plan import CONNECTION, AppPlan, site_names
 
-    plan = Plan(
+    plan = AppPlan(
         folder=folder.resolve(),
         sites=site_names(clients, sites),
         hosts=tuple(hosts or ("127.0.0.1",)),
@@ -76,31 +76,26 @@ def init(
 
 @app.command("check")
 def check(
-    folder: Folder,
+    folder: AppFolderArgument,
     public: Annotated[
         str, typer.Option(metavar="URL", help="Also probe the address that sites dial.", show_default=False)
     ] = "",
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Check an app: its files, experiment, certificates, keys, bundle, and who can reach the control port."""
+    """Check an app: its files, experiment, certificates, keys, bundle, and whether the control port can be reached."""
+    from fedclade.core import InputError
     from fedclade.deploy.check import check_app
-    from fedclade.nouns import InputError
 
     findings = check_app(folder.resolve(), public)
     bad = [finding for finding in findings if finding.level in ("missing", "wrong")]
     if as_json:
-        emit({"ready": not bad, "findings": [finding.plain() for finding in findings]})
+        emit({"ready": not bad, "findings": [vars(finding) for finding in findings]})
     else:
         shown = [finding for finding in findings if not quiet or finding.level != "ok"]
         rows = [(finding.level, finding.where, finding.what, finding.do) for finding in shown]
         if rows:
-            table(("", "where", "what", "do"), rows, left=4)
+            print_table(("", "where", "what", "do"), rows, left=4)
     if bad:
-        raise InputError(
-            "the app is not ready",
-            where=str(folder),
-            got=f"{len(bad)} missing or wrong, {bad[0].where} first",
-            need="none",
-            do="what the list says",
-        )
+        got = f"{len(bad)} missing or wrong, {bad[0].where} first"
+        raise InputError("the app is not ready", where=str(folder), got=got, need="none", do="what the list says")

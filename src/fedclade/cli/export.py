@@ -9,8 +9,8 @@ import typer
 from fedclade.cli.screen import Json, Quiet, emit
 
 
-class To(StrEnum):
-    """What a run can be written to."""
+class ExportFormat(StrEnum):
+    """The forms in which a run can be written."""
 
     csv = "csv"
     tensorboard = "tensorboard"
@@ -19,7 +19,7 @@ class To(StrEnum):
 
 def export(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.", show_default=False)],
-    to: Annotated[To, typer.Option(help="For which program.", show_default=False)],
+    to: Annotated[ExportFormat, typer.Option(help="For which program.", show_default=False)],
     out: Annotated[
         Path | None,
         typer.Option(help="The folder to write; one of that name in the run otherwise.", show_default=False),

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from fedclade.cli.screen import Json, Quiet, emit, printable, table
+from fedclade.cli.screen import Json, Quiet, emit, print_table, printable
 
-SHOWN = 8  # clients of a group that are named on the screen
+MAX_SHOWN_CLIENTS = 8  # clients of a group that are named on the screen
 
 
 def groups(
@@ -19,7 +19,7 @@ def groups(
             show_default=False,
         ),
     ],
-    client: Annotated[str, typer.Option(help="The column that says whose a row is.", show_default=False)] = "",
+    client: Annotated[str, typer.Option(help="The column that names the client of a row.", show_default=False)] = "",
     label: Annotated[
         str, typer.Option(help="The column of the classes; without it features alone are compared.", show_default=False)
     ] = "",
@@ -37,32 +37,32 @@ def groups(
 
     Every column but the client's and the label's is a feature, and must be a number.
     """
-    from fedclade.data.holdings import holdings
+    from fedclade.data.own_examples import read_own_examples
     from fedclade.report.groups import as_json as plain
-    from fedclade.report.groups import figures_of, write_groups
+    from fedclade.report.groups import confidence_texts, write_groups
     from fedclade.report.profiles import profiles
-    from fedclade.runs.looking import look
+    from fedclade.runs.own_data import find_groups
 
-    answer = look(holdings(data, client=client, label=label, without=without or ()), encoder=encoder)
+    answer = find_groups(read_own_examples(data, client=client, label=label, without=without or ()), encoder=encoder)
     machine, page = write_groups(answer, out)
     if as_json:
-        told = plain(answer)
-        assert isinstance(told, dict)
-        emit({**told, "written": [str(machine), str(page)]})
+        groups_json = plain(answer)
+        assert isinstance(groups_json, dict)
+        emit({**groups_json, "written": [str(machine), str(page)]})
         return
     print(printable(answer.sentence()))
     if quiet:
         return
-    silhouette, ratio, stability = figures_of(answer)
+    silhouette, ratio, stability = confidence_texts(answer)
     print(f"How sure: silhouette {silhouette}, height ratio {ratio}, stability {stability}")
     known = profiles(answer)
     if len(known) > 1:
         rows = []
         for each in known:
-            more = ", ..." if len(each.clients) > SHOWN else ""
-            named = ", ".join(each.clients[:SHOWN]) + more
-            rows.append((each.name, str(len(each.clients)), "; ".join(each.telling) or "-", named))
-        table(("group", "clients", "unlike the others", "who"), rows, left=4)
+            more = ", ..." if len(each.clients) > MAX_SHOWN_CLIENTS else ""
+            named = ", ".join(each.clients[:MAX_SHOWN_CLIENTS]) + more
+            rows.append((each.name, str(len(each.clients)), "; ".join(each.statements) or "-", named))
+        print_table(("group", "clients", "unlike the others", "who"), rows, left=4)
     if answer.encoded.left_out:
         print(printable(f"Left out, the same in every row: {', '.join(answer.encoded.left_out)}"))
     print(f"Written: {machine}, {page}")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from fedclade.cli.screen import Json, Quiet, emit, table
+from fedclade.cli.screen import Json, Quiet, emit, print_entries, print_table
 
 if TYPE_CHECKING:
     from fedclade.plugins import Plugin
@@ -13,44 +13,37 @@ def methods(as_json: Json = False, quiet: Quiet = False) -> None:
     """List the methods with their settings."""
     from fedclade.methods import METHODS
 
-    listing({name: known.made for name, known in METHODS.items()}, METHODS.plugin, as_json, quiet)
+    print_listing({name: known.made for name, known in METHODS.items()}, METHODS.plugin, as_json, quiet)
 
 
 def models(as_json: Json = False, quiet: Quiet = False) -> None:
     """List the nets that clients can train."""
     from fedclade.nets import NETS
 
-    listing(NETS, NETS.plugin, as_json, quiet)
+    print_listing(NETS, NETS.plugin, as_json, quiet)
 
 
-def listing(known: Mapping[str, type], plugin: "Callable[[str], Plugin | None]", as_json: bool, quiet: bool) -> None:
+def print_listing(
+    known: Mapping[str, type], plugin: "Callable[[str], Plugin | None]", as_json: bool, quiet: bool
+) -> None:
     """Names, what each one is, its settings with their defaults, and the package of a plug-in."""
-    from fedclade.nouns.settings import plain
+    from fedclade.core.settings import flat_table, settings_table
 
-    found = {name: ((made.__doc__ or "").strip().partition("\n")[0], plain(made())) for name, made in known.items()}
-    if as_json:
-        emit(
-            {
-                name: {"summary": summary, "settings": settings, **package(plugin(name))}
-                for name, (summary, settings) in found.items()
-            }
-        )
-    elif quiet:
-        print("\n".join(found))
-    else:
-        rows = [
-            (name, summary + origin(plugin(name)), ", ".join(f"{key} = {value}" for key, value in settings.items()))
-            for name, (summary, settings) in found.items()
-        ]
-        table(("name", "what it is", "settings and defaults"), rows, left=3)
+    entries, rows = {}, []
+    for name, made in known.items():
+        summary, settings = (made.__doc__ or "").strip().partition("\n")[0], settings_table(made())
+        entries[name] = {"summary": summary, "settings": settings, **package_fields(plugin(name))}
+        defaults = ", ".join(f"{key} = {value}" for key, value in flat_table(settings).items())
+        rows.append((name, summary + package_note(plugin(name)), defaults))
+    print_entries(entries, ("name", "what it is", "settings and defaults"), rows, as_json, quiet)
 
 
-def package(plugin: "Plugin | None") -> dict[str, str]:
+def package_fields(plugin: "Plugin | None") -> dict[str, str]:
     """The package of a plug-in as keys of JSON; none for what is fedclade's own."""
     return {"package": plugin.package, "version": plugin.version} if plugin else {}
 
 
-def origin(plugin: "Plugin | None") -> str:
+def package_note(plugin: "Plugin | None") -> str:
     """The package of a plug-in, behind what a table says of it."""
     return f" ({plugin.owner})" if plugin else ""
 
@@ -67,8 +60,8 @@ def doctor(as_json: Json = False, quiet: Quiet = False) -> None:
     from fedclade.data import SOURCES, WORLDS
     from fedclade.methods import METHODS
     from fedclade.nets import NETS
-    from fedclade.runs.environment import EXTRAS, environment, installed
-    from fedclade.runs.venue import paths_here
+    from fedclade.runs.backend import training_paths
+    from fedclade.runs.environment import EXTRAS, environment, installed_version
 
     machine = environment()
     folder = os.environ.get("FEDCLADE_DATA", "")
@@ -81,15 +74,16 @@ def doctor(as_json: Json = False, quiet: Quiet = False) -> None:
         "FEDCLADE_DATA is a folder, or unset": not broken,
         "plug-ins can be used": all(state == "usable" for _, state in plugins),
     }
-    extras = {extra: installed(package) for extra, package in EXTRAS.items()}
-    here = [name for name, source in SOURCES.usable().items() if not broken and source.here()]
-    kernel, state, paths = paths_here()
+    extras = {extra: installed_version(package) for extra, package in EXTRAS.items()}
+    here = [name for name, source in SOURCES.usable_entries().items() if not broken and source.is_available()]
+    kernel, state, paths = training_paths()
     found = {
         **{name: machine[name] for name in ("python", "packages", "platform", "cores", "memory_bytes")},
         "extras": extras,
         "sources": here,
         "plugins": [
-            {"kind": plugin.kind, "name": plugin.name, **package(plugin), "state": state} for plugin, state in plugins
+            {"kind": plugin.kind, "name": plugin.name, **package_fields(plugin), "state": state}
+            for plugin, state in plugins
         ],
         "engine": {"name": "simulated", "kernel": kernel, "paths": paths, "threads_per_worker": 1},
         "checks": checks,
@@ -115,4 +109,4 @@ def doctor(as_json: Json = False, quiet: Quiet = False) -> None:
             *((f"net {name}", f"{path} path") for name, path in paths.items()),
             *rows,
         ]
-    table(("what", "here"), rows, left=2)
+    print_table(("what", "here"), rows, left=2)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from fedclade.plugins import Clash, Plugin, clashes, plugins, states, usable, warn
+from fedclade.plugins import Clash, Plugin, clashes, load_plugin, plugin_states, plugins, warn
 
 if TYPE_CHECKING:
-    from fedclade.nouns import NameTaken
+    from fedclade.core import NameTaken
 
 NEED = "a function that typer can make a command of, or a typer.Typer"
 
@@ -36,15 +36,15 @@ def tree_with(app: typer.Typer, found: Sequence[Plugin]) -> typer.Typer:
     tree = copy(app)
     tree.registered_commands, tree.registered_groups = [*app.registered_commands], [*app.registered_groups]
     for plugin in found:
-        if (added := branch(plugin)) is not None:
+        if (added := plugin_command(plugin)) is not None:
             tree.registered_commands += added.registered_commands
             tree.registered_groups += added.registered_groups
     return tree
 
 
-def branch(plugin: Plugin) -> typer.Typer | None:
+def plugin_command(plugin: Plugin) -> typer.Typer | None:
     """A tree with nothing but this plug-in's command; None, and a warning, if it cannot be used."""
-    return usable(plugin, partial(accept, plugin.name), NEED)
+    return load_plugin(plugin, partial(accept, plugin.name), NEED)
 
 
 def accept(name: str, found: object) -> typer.Typer:
@@ -60,7 +60,7 @@ def accept(name: str, found: object) -> typer.Typer:
     return alone
 
 
-def names(app: typer.Typer) -> set[str]:
+def command_names(app: typer.Typer) -> set[str]:
     """The commands of a tree."""
     commands, groups = app.registered_commands, app.registered_groups
     return {str(command.name) for command in commands} | {str(group.name) for group in groups}
@@ -68,16 +68,16 @@ def names(app: typer.Typer) -> set[str]:
 
 def command_states(app: typer.Typer) -> list[tuple[Plugin, str]]:
     """Every command that a package brings, and whether it can be used."""
-    return states("command", command_clashes(app), branch)
+    return plugin_states("command", command_clashes(app), plugin_command)
 
 
 def command_clashes(app: typer.Typer) -> dict[str, Clash]:
     """The commands that have several owners."""
-    return clashes("command", dict.fromkeys(names(app), "fedclade"))
+    return clashes("command", dict.fromkeys(command_names(app), "fedclade"))
 
 
 def clash_error(clash: Clash) -> "NameTaken":
     """The error for a command that has several owners."""
-    from fedclade.nouns.registry import taken_error  # with numpy, which takes a while: only if there is such a command
+    from fedclade.core.registry import name_taken_error  # it imports numpy, which takes a while
 
-    return taken_error(clash)
+    return name_taken_error(clash)

@@ -5,27 +5,27 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedclade.cli.screen import Json, Quiet, emit, emit_csv, progress, table
+from fedclade.cli.screen import Json, Quiet, emit, emit_csv, print_table, progress_bars
 
 if TYPE_CHECKING:
     from fedclade.runs.experiment import Experiment
     from fedclade.runs.run import Run
 
-ExperimentFile = Annotated[Path, typer.Argument(help="The experiment, a TOML file.", show_default=False)]
-Changes = Annotated[
+ExperimentArgument = Annotated[Path, typer.Argument(help="The experiment, a TOML file.", show_default=False)]
+ChangesOption = Annotated[
     list[str] | None, typer.Option("--set", metavar="A.B=C", help="Change a setting of the experiment; repeatable.")
 ]
-Seed = Annotated[int | None, typer.Option(help="Change run.seed.", show_default=False)]
-Out = Annotated[
+RunSeedOption = Annotated[int | None, typer.Option(help="Change run.seed.", show_default=False)]
+RunFolderOption = Annotated[
     Path | None, typer.Option(help="The folder to write; a new one below runs/ otherwise.", show_default=False)
 ]
 
 
 def run(
-    experiment: ExperimentFile,
-    changes: Changes = None,
-    seed: Seed = None,
-    out: Out = None,
+    experiment: ExperimentArgument,
+    changes: ChangesOption = None,
+    seed: RunSeedOption = None,
+    out: RunFolderOption = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -34,8 +34,8 @@ def run(
     from fedclade.runs.run import start
 
     wanted = read_experiment(experiment, changes or (), seed)
-    with progress(quiet or as_json) as watch:
-        done = start(wanted, out=out, watch=watch(wanted.method_name))
+    with progress_bars(quiet or as_json) as bar_for:
+        done = start(wanted, out=out, progress=bar_for(wanted.method_name))
     show(done, as_json)
 
 
@@ -54,13 +54,13 @@ def resume(
     """Continue a run that was stopped, to the same models; check one that is finished."""
     from fedclade.runs import run as runs
 
-    with progress(quiet or as_json) as watch:
-        done = runs.resume(folder, workers=workers, repair=repair, watch=watch(folder.name))
+    with progress_bars(quiet or as_json) as bar_for:
+        done = runs.resume(folder, workers=workers, repair=repair, progress=bar_for(folder.name))
     show(done, as_json)
 
 
 def compare(
-    experiment: ExperimentFile,
+    experiment: ExperimentArgument,
     methods: Annotated[
         list[str],
         typer.Option(
@@ -72,9 +72,9 @@ def compare(
         ),
     ],
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds, from run.seed on.")] = 1,
-    changes: Changes = None,
-    seed: Seed = None,
-    out: Out = None,
+    changes: ChangesOption = None,
+    seed: RunSeedOption = None,
+    out: RunFolderOption = None,
     target: Annotated[
         float | None,
         typer.Option(min=0, max=1, help="Also the rounds and megabytes to this accuracy, 0 to 1.", show_default=False),
@@ -88,15 +88,15 @@ def compare(
 
     Called again with the same --out it goes on where it was stopped.
     """
-    from fedclade.nouns import InputError
+    from fedclade.core import InputError
     from fedclade.runs.experiment import read_experiment
-    from fedclade.runs.folder import new_name
+    from fedclade.store.files import new_run_name
 
     if as_json and as_csv:
         raise InputError("two forms are asked for", where="compare", got="--json and --csv", need="one of them")
     wanted = read_experiment(experiment, changes or (), seed)
-    folder = out or Path("runs") / new_name("compare", wanted.source)
-    together(wanted, methods, seeds, folder, as_json, quiet, target=target, jobs=jobs, as_csv=as_csv)
+    folder = out or Path("runs") / new_run_name("compare", wanted.source)
+    compare_and_report(wanted, methods, seeds, folder, as_json, quiet, target=target, jobs=jobs, as_csv=as_csv)
 
 
 DEMO = {
@@ -106,25 +106,25 @@ DEMO = {
 }
 
 
-def demo(out: Out = None, as_json: Json = False, quiet: Quiet = False) -> None:
+def demo(out: RunFolderOption = None, as_json: Json = False, quiet: Quiet = False) -> None:
     """One minute, no network: real digits on 20 clients in four hidden groups.
 
-    Each group sees the digits turned by another quarter, and nobody is told.
+    Each group sees the digits turned by another quarter, and no method knows it.
     """
     from fedclade.methods import METHODS
     from fedclade.runs.experiment import experiment_from
-    from fedclade.runs.folder import new_name
+    from fedclade.store.files import new_run_name
 
     if not (quiet or as_json):
         print("Real hand-written digits on 20 clients. Four hidden groups: each sees them turned by another quarter.")
     shown = [name for name, known in METHODS.items() if known.demo]
-    folder = out or Path("runs") / new_name("demo", "digits")
-    together(experiment_from(DEMO, where="the demo"), shown, 1, folder, as_json, quiet)
+    folder = out or Path("runs") / new_run_name("demo", "digits")
+    compare_and_report(experiment_from(DEMO, where="the demo"), shown, 1, folder, as_json, quiet)
     if not (quiet or as_json):
         print(f"Next: fedclade runs show {folder / (shown[0] + '-seed0')}")
 
 
-def together(
+def compare_and_report(
     experiment: "Experiment",
     methods: list[str],
     seeds: int,
@@ -137,20 +137,28 @@ def together(
     as_csv: bool = False,
 ) -> None:
     """Compare, print the table, write the report."""
-    from fedclade.report.comparison import HEADINGS, TO_TARGET, as_table, as_text, compared, with_target
+    from fedclade.report.comparison import (
+        HEADINGS,
+        TARGET_HEADINGS,
+        as_table,
+        as_text,
+        as_text_with_target,
+        compare_runs,
+    )
     from fedclade.report.html import write_report
     from fedclade.runs import compare as comparing
+    from fedclade.store.files import REPORT_FILE
 
-    with progress(quiet or as_json or as_csv) as watch:
-        plans = comparing.planned(experiment, methods, seeds, out)
+    with progress_bars(quiet or as_json or as_csv) as bar_for:
+        plans = comparing.plan_runs(experiment, methods, seeds, out)
         done = comparing.compare(
             plans,
             jobs=jobs or comparing.best_jobs(experiment, len(plans)),
-            watch=lambda path: watch(path.name),
+            progress_for=lambda path: bar_for(path.name),
         )
     folders = [each.folder for each in done]
-    lines = compared(folders, target)
-    report = write_report(folders, out / "report.html", target)
+    lines = compare_runs(folders, target)
+    report = write_report(folders, out / REPORT_FILE, target)
     if as_json:
         emit({"methods": as_table(lines), "runs": [dict(each.result) for each in done], "report": str(report)})
         return
@@ -158,18 +166,18 @@ def together(
         emit_csv(as_table(lines))
         return
     if target is None:
-        table(HEADINGS, [as_text(line) for line in lines])
+        print_table(HEADINGS, [as_text(line) for line in lines])
     else:
-        table(HEADINGS + TO_TARGET, [with_target(line) for line in lines])
+        print_table(HEADINGS + TARGET_HEADINGS, [as_text_with_target(line) for line in lines])
     print(f"Report: {report}")
 
 
 def show(done: "Run", as_json: bool) -> None:
     """The verdict of one run."""
-    from fedclade.report.comparison import HEADINGS, as_text, compared
+    from fedclade.report.comparison import HEADINGS, as_text, compare_runs
 
     if as_json:
         emit(done.result)
         return
-    table(HEADINGS, [as_text(line) for line in compared([done.folder])])
+    print_table(HEADINGS, [as_text(line) for line in compare_runs([done.folder])])
     print(f"Run: {done.result['run']}")

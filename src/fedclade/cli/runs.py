@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedclade.cli.screen import Json, Quiet, emit, table
+from fedclade.cli.screen import Json, Quiet, emit, print_table
 
 if TYPE_CHECKING:
-    from fedclade.runs.folder import RunFolder
+    from fedclade.store.run_folder import RunFolder
 
 app = typer.Typer(no_args_is_help=True, help="List runs, or show one.")
 
@@ -20,7 +20,7 @@ def list_runs(
     quiet: Quiet = False,
 ) -> None:
     """List the runs of a folder, with how far each one is."""
-    from fedclade.nouns import InputError
+    from fedclade.core import InputError
     from fedclade.runs.compare import runs_below
 
     if not folder.is_dir():
@@ -30,7 +30,7 @@ def list_runs(
         emit({"runs": found})
     elif found or not quiet:
         headings = ("run", "state", "method", "round", "accuracy")
-        table(headings, [[shown(one[heading]) for heading in headings] for one in found], left=3)
+        print_table(headings, [[format_cell(one[heading]) for heading in headings] for one in found], left=3)
 
 
 @app.command("show")
@@ -40,16 +40,18 @@ def show_run(
     quiet: Quiet = False,
 ) -> None:
     """Show one run: how far it is, its settings, its groups, what went wrong on the way."""
-    from fedclade.nouns import Damaged
-    from fedclade.runs.folder import RunFolder
+    from fedclade.core import Damaged
+    from fedclade.store.events import TrafficEvent, plain_value
+    from fedclade.store.json_values import as_list
+    from fedclade.store.run_folder import RunFolder
 
     run = RunFolder.open(folder)
     seen = overview(run)
     if seen["state"] == "damaged":
         raise Damaged("the run cannot be read", where=str(folder), need="its files as they were written")
-    result = run.result() if run.finished else {}
-    asked = run.asked()
-    refused = [refusal for event in run.events() for refusal in listed(event.get("refused"))]
+    result = run.result() if run.is_finished else {}
+    asked = run.experiment_toml()
+    refused = [plain_value(refusal) for event in run.events(TrafficEvent) for refusal in event.refused]
     if as_json:
         emit({**seen, "result": result or None, "experiment": asked, "refused": refused})
         return
@@ -57,9 +59,9 @@ def show_run(
     for name, value in result.items():
         if isinstance(value, int | float | str) and name not in ("run", "method"):
             print(f"  {name:26} {value:.4f}" if isinstance(value, float) else f"  {name:26} {value}")
-    groups = listed(result.get("groups"))
+    groups = as_list(result.get("groups"))
     for number, members in enumerate(groups if len(groups) < 20 else ()):
-        print(f"  group {number}: {', '.join(str(client) for client in listed(members))}")
+        print(f"  group {number}: {', '.join(str(client) for client in as_list(members))}")
     if refused:
         print(f"  refused replies: {len(refused)}, first {refused[0]}")
     if not quiet:
@@ -81,22 +83,23 @@ def report(
     quiet: Quiet = False,
 ) -> None:
     """Write one HTML file about one run, or several side by side. It works offline."""
-    from fedclade.nouns import InputError
+    from fedclade.core import InputError
     from fedclade.report.html import write_report
-    from fedclade.report.static import check_format, write_figures
+    from fedclade.report.static import check_format, write_plots
     from fedclade.runs.compare import runs_below
-    from fedclade.runs.folder import RunFolder
+    from fedclade.store.files import REPORT_FILE
+    from fedclade.store.run_folder import RunFolder
 
     if form and figures is None:
         raise InputError("there are no figures to write", where="--format", got=form, need="--figures FOLDER beside it")
     # A folder of runs stands for all the runs in it.
     folders = [run for path in runs for run in runs_below(path) or (RunFolder.open(path),)]
     check_format(form or "png")
-    written = write_report(folders, out or runs[0] / "report.html")
-    files = write_figures(folders, figures, form or "png") if figures else []
+    written = write_report(folders, out or runs[0] / REPORT_FILE)
+    files = write_plots(folders, figures, form or "png") if figures else []
     if as_json:
-        told = {"report": str(written), "figures": [str(file) for file in files]}
-        emit({**told, "runs": [str(folder.path) for folder in folders]})
+        written_files = {"report": str(written), "figures": [str(file) for file in files]}
+        emit({**written_files, "runs": [str(folder.path) for folder in folders]})
     elif not quiet:
         print(f"Report: {written}")
         if figures:
@@ -104,32 +107,28 @@ def report(
 
 
 def overview(run: "RunFolder") -> dict[str, object]:
-    """How far a run is; one that cannot be read is damaged, and hides no other."""
+    """The state and the progress of a run; one that cannot be read is damaged, and hides no other."""
     import tomllib
 
-    from fedclade.nouns import Damaged
+    from fedclade.core import Damaged
+    from fedclade.store.events import EvaluationEvent, RoundEvent
 
     try:
-        asked = tomllib.loads(run.asked())
+        asked = tomllib.loads(run.experiment_toml())
         rounds, method = asked["run"]["rounds"], asked["method"]["name"]
-        rounds_seen = [event["round"] for event in run.events() if event.get("event") == "round"]
-        accuracies = [event["accuracy"] for event in run.events() if event.get("event") == "evaluation"]
+        rounds_seen = [event.round for event in run.events(RoundEvent)]
+        accuracies = [event.accuracy for event in run.events(EvaluationEvent)]
     except (Damaged, ValueError, KeyError, TypeError):
         return {"run": str(run.path), "state": "damaged", "method": None, "round": None, "accuracy": None}
     return {
         "run": str(run.path),
-        "state": "finished" if run.finished else "running" if run.live else "stopped",
+        "state": "finished" if run.is_finished else "running" if run.writer else "stopped",
         "method": method,
         "round": f"{rounds_seen[-1] if rounds_seen else 0}/{rounds}",
         "accuracy": accuracies[-1] if accuracies else None,
     }
 
 
-def shown(value: object) -> str:
+def format_cell(value: object) -> str:
     """A cell of the list."""
     return "-" if value is None else f"{100 * value:.1f} %" if isinstance(value, float) else str(value)
-
-
-def listed(value: object) -> list[object]:
-    """The value, if it is a list."""
-    return value if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""What a command shows: tables and lines for people, one JSON object for machines, progress while it works."""
+"""The output of commands: tables and lines for people, one JSON object for machines, progress while they work."""
 
 import json
 import sys
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from fedclade.runs.loop import Progress, Watch
+    from fedclade.runs.loop import ProgressCallback, RunProgress
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but the result.")]
@@ -17,9 +17,9 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but th
 
 def emit(value: object) -> None:
     """One JSON object on stdout."""
-    from fedclade.runs.plain import finite
+    from fedclade.store.json_values import json_value
 
-    print(json.dumps(finite(value), allow_nan=False))
+    print(json.dumps(json_value(value), allow_nan=False))
 
 
 def emit_csv(rows: Sequence[Mapping[str, object]]) -> None:
@@ -32,11 +32,11 @@ def emit_csv(rows: Sequence[Mapping[str, object]]) -> None:
 
 
 def printable(text: str) -> str:
-    """The text without what a terminal would obey."""
+    """The text without control characters, which a terminal would obey."""
     return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
-def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> None:
+def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> None:
     """A table on stdout; the first `left` columns are text, the others numbers."""
     from rich.console import Console
     from rich.table import Table
@@ -52,9 +52,27 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, left: int =
     Console(width=None if wide else 200, highlight=False, soft_wrap=not wide).print(drawn)
 
 
+def print_entries(
+    entries: Mapping[str, object],
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    as_json: bool,
+    quiet: bool,
+    *,
+    left: int = 3,
+) -> None:
+    """Entries by name: one JSON object for machines, the names alone if quiet, else a table."""
+    if as_json:
+        emit(entries)
+    elif quiet:
+        print("\n".join(entries))
+    else:
+        print_table(headings, rows, left=left)
+
+
 @contextmanager
-def progress(quiet: bool) -> Iterator[Callable[[str], "Watch"]]:
-    """Something to watch runs with: a bar for each on a terminal; elsewhere nothing is said."""
+def progress_bars(quiet: bool) -> Iterator[Callable[[str], "ProgressCallback"]]:
+    """Progress of runs: a bar for each on a terminal, nothing elsewhere."""
     if quiet or not sys.stderr.isatty():
         yield lambda _: lambda _: None
         return
@@ -69,17 +87,16 @@ def progress(quiet: bool) -> Iterator[Callable[[str], "Watch"]]:
     )
     with rich.Progress(*columns, console=Console(stderr=True), expand=True) as bars:
 
-        def bar(title: str) -> "Watch":
+        def bar(title: str) -> "ProgressCallback":
             task = bars.add_task(title, total=None, reached="")
-            best: list[str] = []  # what was said of the accuracy last
+            accuracy = ""  # of the last evaluation
 
-            def move(now: "Progress") -> None:
+            def move(now: "RunProgress") -> None:
+                nonlocal accuracy
                 if now.accuracy is not None:
-                    best[:] = [f", accuracy {100 * now.accuracy:.1f} %"]
-                reached = f"round {now.round}/{now.rounds}, {now.clients} clients{''.join(best)}"
-                if (
-                    bars.tasks[task].total is None
-                ):  # a run that is resumed does not begin at 0: time is measured from here
+                    accuracy = f", accuracy {100 * now.accuracy:.1f} %"
+                reached = f"round {now.round}/{now.rounds}, {now.clients} clients{accuracy}"
+                if bars.tasks[task].total is None:  # a resumed run does not begin at 0: time is measured from here
                     bars.reset(task, total=now.rounds, completed=now.round, reached=reached)
                 else:
                     bars.update(task, completed=now.round, reached=reached)

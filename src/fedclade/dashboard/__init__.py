@@ -1,1 +1,1 @@
-"""The live page: runs as they go on, in a browser on this machine. Reads run folders only, and never writes."""
+"""Live pages about runs, in a browser on this machine. Reads run folders only, and never writes."""

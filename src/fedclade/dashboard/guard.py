@@ -1,4 +1,4 @@
-"""Who may ask, and how: this machine, by its own name, from its own page, with the token; and only to look."""
+"""Which requests are answered: from this machine, by its own name, from our own pages, with the token, and GET only."""
 
 import hmac
 from urllib.parse import parse_qs
@@ -21,16 +21,16 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
-# The page goes on by itself and is not a redirect: a browser that came from another site holds the cookie back until
-# a page of ours asks.
-OPENED = (
+# A page that leads on, and not a redirect: a browser that comes from another site sends the cookie only when a page of
+# ours asks.
+ENTRY_PAGE = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=/">'
     '<link rel="icon" href="data:,"><title>fedclade</title><p><a href="/">The runs</a></p></html>'
 )
 
 
 class Guard:
-    """Stands before the page. What it lets through has been checked; what it does not, the page never sees."""
+    """Middleware that checks every request before the app sees it, and adds headers to every answer."""
 
     def __init__(self, app: ASGIApp, *, token: str, port: int) -> None:
         self._app = app
@@ -47,13 +47,13 @@ class Guard:
                 headers.setdefault("cache-control", "no-store")
             await send(message)
 
-        if scope["type"] != "http":  # nothing else is spoken here
+        if scope["type"] != "http":  # there are no websockets here
             return
         answer = self._answer(scope)
         await (answer or self._app)(scope, receive, with_headers)
 
     def _answer(self, scope: Scope) -> Response | None:
-        """What is said instead of a page; None: let it through."""
+        """The answer to a request that is refused; None: the app answers."""
         headers = Headers(scope=scope)
         hosts = headers.getlist("host")
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
@@ -68,13 +68,13 @@ class Guard:
         ):
             return PlainTextResponse("another page may not ask", 403)
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
-        if scope["path"] == "/" and len(given) == 1 and self._right(given[0]):
-            opened = HTMLResponse(OPENED)
+        if scope["path"] == "/" and len(given) == 1 and self._is_token(given[0]):
+            opened = HTMLResponse(ENTRY_PAGE)
             opened.set_cookie(self._cookie, self._token, httponly=True, samesite="strict", path="/")
             return opened
-        if self._right(Request(scope).cookies.get(self._cookie, "")):
+        if self._is_token(Request(scope).cookies.get(self._cookie, "")):
             return None
         return PlainTextResponse("open the address that fedclade dashboard has printed, with its token", 401)
 
-    def _right(self, token: str) -> bool:
+    def _is_token(self, token: str) -> bool:
         return hmac.compare_digest(token.encode("utf-8", "replace"), self._token.encode())

@@ -1,4 +1,4 @@
-"""One client's model as a file: safetensors, with the names of the net's tensors where the run has noted them."""
+"""One client's model as a file: safetensors, with the names of the net's tensors if the run has recorded them."""
 
 import math
 import re
@@ -9,17 +9,17 @@ import numpy as np
 import safetensors.numpy
 from numpy.typing import NDArray
 
-from fedclade.dashboard.reading import as_object, content, listed, mark_of
-from fedclade.nouns import InputError, Row
-from fedclade.runs.folder import RunFolder
-
-FILES = ("manifest.json", "rows.safetensors", "assignment.json")
+from fedclade.core import InputError, Row
+from fedclade.dashboard.safe_reading import content, mark_of
+from fedclade.store.files import ENVIRONMENT_FILE, MODEL_FILES, MODELS_FOLDER
+from fedclade.store.json_values import as_list, as_object
+from fedclade.store.run_folder import RunFolder
 
 
 def has_models(run: Path) -> bool:
     """Whether the final models are there, as plain files in a plain folder."""
-    folder = run / "models"
-    return not folder.is_symlink() and all(mark_of(folder / name) is not None for name in FILES)
+    folder = run / MODELS_FOLDER
+    return not folder.is_symlink() and all(mark_of(folder / name) is not None for name in MODEL_FILES)
 
 
 def model_of(run: Path, client: str) -> bytes:
@@ -27,16 +27,16 @@ def model_of(run: Path, client: str) -> bytes:
     if not has_models(run):
         raise InputError("there is no final model yet", where=run.name, need="a finished run")
     row = RunFolder(run).models().row_of(client)
-    known = as_object(content(run / "environment.json")).get("tensors")
-    tensors = dict(cut(row, listed(known))) or {"row": row}
+    known = as_object(content(run / ENVIRONMENT_FILE)).get("tensors")
+    tensors = dict(split_row(row, as_list(known))) or {"row": row}
     names = {"client": client, "run": run.name}  # a folder's name need not be text
     return safetensors.numpy.save(
         tensors, {key: name.encode("utf-8", "replace").decode() for key, name in names.items()}
     )
 
 
-def cut(row: Row, known: list[object]) -> Iterator[tuple[str, NDArray[np.float32]]]:
-    """The row as the tensors that the run has noted, `name 6x1x5x5` each, in their order; nothing if they differ."""
+def split_row(row: Row, known: list[object]) -> Iterator[tuple[str, NDArray[np.float32]]]:
+    """The row as the tensors that the run has recorded, `name 6x1x5x5` each; nothing if they do not fit."""
     shapes: dict[str, tuple[int, ...]] = {}
     for each in known:
         name, _, sides = str(each).rpartition(" ")

@@ -1,4 +1,4 @@
-"""What a page hears while it is open: server-sent events, made from what has changed on disk since."""
+"""What is sent to a page while it is open: server-sent events, made from what has changed on disk since."""
 
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -8,97 +8,102 @@ from itertools import islice, takewhile
 import anyio
 from starlette.concurrency import run_in_threadpool
 
-from fedclade.dashboard.listing import RUNNING, Overview
-from fedclade.dashboard.reading import word
-from fedclade.dashboard.story import Story
-from fedclade.dashboard.watching import Desk
+from fedclade.dashboard.clients import table_bytes
+from fedclade.dashboard.listing import RUNNING, Listing, Overview
+from fedclade.dashboard.run_cache import RunCache
+from fedclade.dashboard.run_tail import RunTail
+from fedclade.dashboard.safe_reading import short_text
 
-ON_A_PAGE = 1000  # runs
-TICK = 0.5  # seconds between two looks
-Sent = dict[str, str]
-Draw = Callable[..., str]
-"""A template by its name, filled in."""
+RUNS_PER_PAGE = 1000
+TICK = 0.5  # seconds between two looks at the disk
+ServerEvent = dict[str, str]
+Render = Callable[..., str]
+"""Fills in the template of this name."""
 
 
-async def ended(leaving: anyio.Event, seconds: float = TICK) -> bool:
-    """Wait so long, or until the dashboard is ended: whether it was."""
+async def wait_for_shutdown(shutdown: anyio.Event, seconds: float = TICK) -> bool:
+    """Wait so long, or until the dashboard is ended; returns whether it was."""
     with anyio.move_on_after(seconds):
-        await leaving.wait()
-    return leaving.is_set()
+        await shutdown.wait()
+    return shutdown.is_set()
 
 
 @dataclass(frozen=True)
-class Place:
-    """How far a page has heard a story."""
+class TailPosition:
+    """How much of a run's events and of its clients' table a page has."""
 
     inode: int = 0
     points: int = 0
-    happenings: int = 0
+    event_lines: int = 0
+    client_bytes: int = 0
+    """The lines of the clients can reach the disk after the evaluation that they belong to."""
 
     def __str__(self) -> str:
-        return f"{self.inode}-{self.points}-{self.happenings}"
+        return f"{self.inode}-{self.points}-{self.event_lines}-{self.client_bytes}"
 
     @classmethod
-    def of(cls, story: Story) -> "Place":
-        """The end of it."""
-        return cls(story.inode, len(story.points), len(story.happenings))
+    def end_of(cls, run: Overview, tail: RunTail) -> "TailPosition":
+        """The position behind all events. Take it before the clients are read."""
+        return cls(tail.inode, len(tail.points), len(tail.event_lines), table_bytes(run.path))
 
     @classmethod
-    def parsed(cls, text: str) -> "Place":
-        """From what a page has sent; the beginning, if it is nothing of ours."""
+    def parse(cls, text: str) -> "TailPosition":
+        """The position that a page has sent; the beginning, if it is malformed."""
         parts = text.split("-")
-        if len(parts) != 3 or not all(part.isascii() and part.isdigit() and len(part) < 21 for part in parts):
+        if len(parts) != 4 or not all(part.isascii() and part.isdigit() and len(part) < 21 for part in parts):
             return cls()
         return cls(*(int(part) for part in parts))
 
 
-async def run_stream(desk: Desk, draw: Draw, key: str, heard: Place, leaving: anyio.Event) -> AsyncIterator[Sent]:
-    """A run as it goes on: figures, groups, what happened, points of the curves; `end` when it is finished."""
+async def run_stream(
+    run_cache: RunCache, render: Render, key: str, heard: TailPosition, shutdown: anyio.Event
+) -> AsyncIterator[ServerEvent]:
+    """A run as it goes on: metrics, groups, what happened, points of the curves; `end` when it is finished."""
     seen: Overview | None = None
-    while not leaving.is_set():
+    while not shutdown.is_set():
         try:
-            run, story = await run_in_threadpool(desk.told, key)
+            run, tail = await run_in_threadpool(run_cache.run_with_tail, key)
         except KeyError:  # it was removed
             yield {"event": "end", "data": "gone"}
             return
-        place = Place.of(story)
-        if place.inode != heard.inode or place.points < heard.points or place.happenings < heard.happenings:
+        place = TailPosition.end_of(run, tail)
+        if place.inode != heard.inode or place.points < heard.points or place.event_lines < heard.event_lines:
             yield {"event": "restart", "data": "another log", "id": str(place)}
             heard = place
         if run != seen or place != heard:
-            for event in await run_in_threadpool(news, desk, draw, run, story, heard):
+            for event in await run_in_threadpool(news, run_cache, render, run, tail, heard, place):
                 yield event
             heard, seen = place, run
             if not run.may_change:
                 yield {"event": "end", "data": run.state}
                 return
-        await ended(leaving)
+        await wait_for_shutdown(shutdown)
 
 
-def news(desk: Desk, draw: Draw, run: Overview, story: Story, heard: Place) -> list[Sent]:
-    """All that a page has not heard yet. The id stands on the last event, so that nothing is lost in between."""
-    sent = [{"event": "status", "data": draw("_status.html", run=run, story=story)}]
-    happened = story.happenings[heard.happenings :]
-    if happened:
-        sent.append({"event": "happenings", "data": draw("_happenings.html", happenings=happened[::-1])})
-    points = story.points[heard.points :]
-    if points or not run.may_change:
-        crowd, trouble = desk.crowd(run)
-        sent.append({"event": "groups", "data": draw("_groups.html", run=run, crowd=crowd, trouble=trouble)})
+def news(
+    run_cache: RunCache, render: Render, run: Overview, tail: RunTail, heard: TailPosition, place: TailPosition
+) -> list[ServerEvent]:
+    """All that a page does not have yet. Only the last event has an id, so that nothing is lost in between."""
+    sent = [{"event": "status", "data": render("_status.html", run=run, tail=tail)}]
+    new_lines = tail.event_lines[heard.event_lines :]
+    if new_lines:
+        sent.append({"event": "happenings", "data": render("_happenings.html", event_lines=new_lines[::-1])})
+    points = tail.points[heard.points :]
+    if points or place.client_bytes != heard.client_bytes or not run.may_change:
+        clients, trouble = run_cache.clients(run)
+        sent.append({"event": "groups", "data": render("_groups.html", run=run, clients=clients, trouble=trouble)})
         sent.append({"event": "clients", "data": "changed"})
-    sent.append(
-        {"event": "points", "data": json.dumps([as_list(point) for point in points]), "id": str(Place.of(story))}
-    )
-    return sent
+    data = json.dumps([field_values(point) for point in points])
+    return [*sent, {"event": "points", "data": data, "id": str(place)}]
 
 
-def as_list(point: object) -> list[object]:
-    """A point as the page's script reads it: its fields in their order."""
+def field_values(point: object) -> list[object]:
+    """A point as the page's script needs it: its fields in their order."""
     return list(vars(point).values())
 
 
 @dataclass(frozen=True)
-class Head:
+class ListHead:
     """What stands above the list."""
 
     total: int
@@ -106,60 +111,65 @@ class Head:
     folder: str
 
     @classmethod
-    def of(cls, desk: Desk, runs: Mapping[str, Overview]) -> "Head":
-        """Of all these runs."""
-        return cls(len(runs), sum(run.state == RUNNING for run in runs.values()), word(str(desk.folder), 300))
+    def of(cls, listing: Listing, runs: Mapping[str, Overview]) -> "ListHead":
+        """The head of a list of these runs."""
+        live = sum(run.state == RUNNING for run in runs.values())
+        return cls(len(runs), live, short_text(str(listing.folder), 300))
 
 
-def on_page(runs: Mapping[str, Overview], page: int) -> dict[str, Overview]:
+def runs_on_page(runs: Mapping[str, Overview], page: int) -> dict[str, Overview]:
     """The runs of one page of the list."""
-    return dict(islice(runs.items(), (page - 1) * ON_A_PAGE, page * ON_A_PAGE))
+    return dict(islice(runs.items(), (page - 1) * RUNS_PER_PAGE, page * RUNS_PER_PAGE))
 
 
-async def list_stream(desk: Desk, draw: Draw, page: int, heard: str, leaving: anyio.Event) -> AsyncIterator[Sent]:
-    """The rows of this page that have changed since the list which was `heard`, new ones, and what stands above."""
-    seen = desk.at(heard)
-    while not await ended(leaving, 2 * TICK):
-        version, runs = await run_in_threadpool(desk.versioned)
+async def list_stream(
+    listing: Listing, render: Render, page: int, heard: str, shutdown: anyio.Event
+) -> AsyncIterator[ServerEvent]:
+    """Changes of this page of the list since the version `heard`: rows, new rows, and what stands above."""
+    seen = listing.runs_at(heard)
+    while not await wait_for_shutdown(shutdown, 2 * TICK):
+        version, runs = await run_in_threadpool(listing.runs_with_version)
         if seen is None:
             yield {"event": "restart", "data": "another list", "id": version}
         elif version != heard:
-            said = list_news(desk, draw, page, seen, runs)
-            for data in said[:-1]:
+            messages = list_news(listing, render, page, seen, runs)
+            for data in messages[:-1]:
                 yield {"event": "rows", "data": data}
-            for data in said[-1:]:  # the name of the list stands on the last: nothing is lost in between
+            for data in messages[-1:]:  # only the last has the version, so that nothing is lost in between
                 yield {"event": "rows", "data": data, "id": version}
         heard, seen = version, runs
 
 
 def list_news(
-    desk: Desk, draw: Draw, page: int, seen: Mapping[str, Overview], there: Mapping[str, Overview]
+    listing: Listing, render: Render, page: int, seen: Mapping[str, Overview], there: Mapping[str, Overview]
 ) -> list[str]:
     """What a page of the list has to change."""
-    head = Head.of(desk, there)
-    said = [draw("_head.html", head=head)] if head != Head.of(desk, seen) else []
-    return said + row_news(draw, on_page(seen, page), on_page(there, page))
+    head = ListHead.of(listing, there)
+    messages = [render("_head.html", head=head)] if head != ListHead.of(listing, seen) else []
+    return messages + row_news(render, runs_on_page(seen, page), runs_on_page(there, page))
 
 
-def row_news(draw: Draw, seen: Mapping[str, Overview], there: Mapping[str, Overview]) -> list[str]:
-    """What a page has to change in its rows. Each is of its own: rows and bodies of a table are not read together."""
+def row_news(render: Render, seen: Mapping[str, Overview], there: Mapping[str, Overview]) -> list[str]:
+    """What a page has to change in its rows, one message each: htmx does not take rows and table bodies together."""
     changed = [run for key, run in there.items() if key in seen and seen[key] != run]
     gone = [key for key in seen if key not in there]
     above = list(takewhile(lambda key: key not in seen, there))
     below = [key for key in there if key not in seen and key not in above]
-    said = [draw("_rows.html", changed=changed, gone=gone)] if changed or gone else []
+    messages = [render("_rows.html", changed=changed, gone=gone)] if changed or gone else []
     for where, keys in (("afterbegin", above), ("beforeend", below)):
         if keys:
-            said.append(draw("_added.html", where=where, added=[there[key] for key in keys]))
-    return said
+            messages.append(render("_added.html", where=where, added=[there[key] for key in keys]))
+    return messages
 
 
-async def changes(desk: Desk, keys: Sequence[str], heard: str, leaving: anyio.Event) -> AsyncIterator[Sent]:
-    """That one of these runs has changed since the list which was `heard`; `end` when all are finished."""
-    seen = some(desk.at(heard) or {}, keys)
-    while not await ended(leaving, 2 * TICK):
-        version, runs = await run_in_threadpool(desk.versioned)
-        now = some(runs, keys)
+async def compare_stream(
+    listing: Listing, keys: Sequence[str], heard: str, shutdown: anyio.Event
+) -> AsyncIterator[ServerEvent]:
+    """`changed` when one of these runs is not as in the version `heard` of the list; `end` when all are finished."""
+    seen = existing_runs(listing.runs_at(heard) or {}, keys)
+    while not await wait_for_shutdown(shutdown, 2 * TICK):
+        version, runs = await run_in_threadpool(listing.runs_with_version)
+        now = existing_runs(runs, keys)
         if now != seen:
             yield {"event": "changed", "data": "changed", "id": version}
         seen = now
@@ -168,6 +178,6 @@ async def changes(desk: Desk, keys: Sequence[str], heard: str, leaving: anyio.Ev
             return
 
 
-def some(runs: Mapping[str, Overview], keys: Sequence[str]) -> list[Overview]:
+def existing_runs(runs: Mapping[str, Overview], keys: Sequence[str]) -> list[Overview]:
     """These runs, without those that are gone."""
     return [runs[key] for key in keys if key in runs]

@@ -6,16 +6,17 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fedclade.data.examples import Part, Pool
+from fedclade.core import ClientId, InputError, checked_ids
+from fedclade.data.examples import Part, Pool, check_one_shape
 from fedclade.data.federation import ClientData, Federation
-from fedclade.data.labels import MOST_CLASSES
+from fedclade.data.labels import MAX_CLASSES
 from fedclade.data.shares import split
-from fedclade.nouns import ClientId, InputError, checked_ids
+
+ArraysByClient = Mapping[ClientId, tuple[ArrayLike, ArrayLike]]
+"""Each client's inputs and labels."""
 
 
-def from_arrays(
-    arrays: Mapping[ClientId, tuple[ArrayLike, ArrayLike]], *, test: float = 0.2, seed: int = 0, name: str = "own data"
-) -> Federation:
+def from_arrays(arrays: ArraysByClient, *, test: float = 0.2, seed: int = 0, name: str = "own data") -> Federation:
     """A federation from each client's (inputs, labels); a share of each is held out for testing.
 
     Inputs are (examples, ...) numbers of one shape everywhere; bytes (uint8) become 0 to 1, other numbers stay as they
@@ -27,61 +28,42 @@ def from_arrays(
         raise InputError("the seed is not usable", where=name, got=repr(seed), need="a whole number, 0 or more")
     data: dict[ClientId, ClientData] = {}
     forms: dict[str, ClientId] = {}
-    shapes: dict[tuple[int, ...], ClientId] = {}
     seen: set[int] = set()
     for client in checked_ids(arrays, where=name):
-        held = data[client] = held_by(client, arrays[client], test=test, seed=seed, where=f'{name}, client "{client}"')
-        inputs = held.train.pool.inputs
-        forms.setdefault("bytes" if inputs.dtype == np.uint8 else "other numbers", client)
-        shapes.setdefault(inputs.shape[1:], client)
-        seen.update(np.unique(held.train.pool.labels).tolist())
+        where = f'{name}, client "{client}"'
+        data[client] = make_client_data(client, arrays[client], test=test, seed=seed, where=where)
+        pool = data[client].train.pool
+        forms.setdefault("bytes" if pool.inputs.dtype == np.uint8 else "other numbers", client)
+        seen.update(np.unique(pool.labels).tolist())
     if len(forms) > 1:  # bytes are scaled and the others are not: the same pixel would be two numbers
-        raise InputError(
-            "clients' inputs differ in kind", where=name, got=str(forms), need="bytes everywhere, or nowhere"
-        )
-    if len(shapes) > 1:
-        got = " and ".join(f'{shape} in client "{client}"' for shape, client in list(shapes.items())[:2])
-        raise InputError("clients' inputs differ in shape", where=name, got=got, need="one shape")
+        got = str(forms)
+        raise InputError("clients' inputs differ in kind", where=name, got=got, need="bytes everywhere, or nowhere")
+    check_one_shape({client: held.train.pool.inputs for client, held in data.items()}, name)
     if len(seen) == 1:
-        raise one_class(name, seen.pop())
+        raise one_class_error(name, seen.pop())
     return Federation(name, data, max(seen) + 1)
 
 
-def held_by(client: ClientId, arrays: tuple[ArrayLike, ArrayLike], *, test: float, seed: int, where: str) -> ClientData:
+def make_client_data(
+    client: ClientId, arrays: tuple[ArrayLike, ArrayLike], *, test: float, seed: int, where: str
+) -> ClientData:
     """One client's (inputs, labels), checked, with a share of them held out."""
     try:
         inputs, labels = (np.asarray(part) for part in arrays)
-    except (ValueError, TypeError) as wrong:
-        raise InputError(
-            "a client's data are not arrays",
-            where=where,
-            got=str(wrong),
-            need="(inputs, labels), rows of one length",
-        ) from None
+    except (ValueError, TypeError) as error:
+        need = "(inputs, labels), rows of one length"
+        raise InputError("a client's data are not arrays", where=where, got=str(error), need=need) from None
     if inputs.dtype.kind not in "fiub" or inputs.ndim < 2 or 0 in inputs.shape[1:]:
-        raise InputError(
-            "inputs are not numbers in rows",
-            where=where,
-            got=f"{inputs.dtype} {inputs.shape}",
-            need="numbers (examples, ...)",
-        )
+        got = f"{inputs.dtype} {inputs.shape}"
+        raise InputError("inputs are not numbers in rows", where=where, got=got, need="numbers (examples, ...)")
     if labels.dtype.kind not in "iu" or labels.shape != inputs.shape[:1]:
-        raise InputError(
-            "labels do not fit the inputs",
-            where=where,
-            got=f"{labels.dtype} {labels.shape}",
-            need=f"whole numbers ({len(inputs)},)",
-        )
+        got = f"{labels.dtype} {labels.shape}"
+        raise InputError("labels do not fit the inputs", where=where, got=got, need=f"whole numbers ({len(inputs)},)")
     if len(inputs) < 2:
-        raise InputError(
-            "too few examples",
-            where=where,
-            got=str(len(inputs)),
-            need="at least 2: one to learn from, one to test with",
-            do="give it examples or leave it out",
-        )
-    if labels.max() >= MOST_CLASSES:
-        raise InputError("a label is too large", where=where, got=str(labels.max()), need=f"under {MOST_CLASSES}")
+        got, need = str(len(inputs)), "at least 2: one to learn from, one to test with"
+        raise InputError("too few examples", where=where, got=got, need=need, do="give it examples or leave it out")
+    if labels.max() >= MAX_CLASSES:
+        raise InputError("a label is too large", where=where, got=str(labels.max()), need=f"under {MAX_CLASSES}")
     if inputs.dtype.kind == "f" and inputs.dtype.itemsize > 4 and np.isfinite(inputs).all():
         largest = max(-inputs.min(), inputs.max())
         if largest > np.finfo(np.float32).max:
@@ -89,28 +71,22 @@ def held_by(client: ClientId, arrays: tuple[ArrayLike, ArrayLike], *, test: floa
     kept = inputs.copy() if inputs.dtype == np.uint8 else inputs.astype(np.float32)  # the user's own may change
     try:
         pool = Pool(kept, labels.astype(np.int64))
-    except InputError as wrong:
-        raise InputError(
-            wrong.what, where=f"{where}, {wrong.where}", got=wrong.got, need=wrong.need, do=wrong.do
-        ) from None
+    except InputError as error:
+        got = error.got
+        raise InputError(error.what, where=f"{where}, {error.where}", got=got, need=error.need, do=error.do) from None
     learned, tested = split(np.arange(len(inputs)), pool.labels, test, (seed, "own", client))
     return ClientData(Part(pool, learned), Part(pool, tested))
 
 
-def from_named(
-    arrays: Mapping[ClientId, tuple[ArrayLike, ArrayLike]],
-    class_names: tuple[str, ...],
-    *,
-    test: float,
-    seed: int,
-    name: str,
+def from_named_classes(
+    arrays: ArraysByClient, class_names: tuple[str, ...], *, test: float, seed: int, name: str
 ) -> Federation:
     """`from_arrays` of labels that number these names."""
     if len(class_names) == 1:
-        raise one_class(name, class_names[0])
+        raise one_class_error(name, class_names[0])
     return replace(from_arrays(arrays, test=test, seed=seed, name=name), class_names=class_names)
 
 
-def one_class(where: str, label: int | str) -> InputError:
+def one_class_error(where: str, label: int | str) -> InputError:
     """The error for data in which there is nothing to tell apart."""
     return InputError("there is only one class", where=where, got=f"{label!r} everywhere", need="at least 2 classes")

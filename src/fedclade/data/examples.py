@@ -1,15 +1,17 @@
-"""Examples: a pool of them, a source that has such pools, and a part of a pool that one client holds.
+"""Examples: a pool of them, a source that has pools, and a part of a pool that one client holds.
 
 Examples stay in one pool. A client holds positions in it, and what its world does to them on the way out (turned
 images, renamed labels), so that ten thousand clients cost no second copy.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedclade.nouns import InputError
+from fedclade.core import ClientId, InputError
 
 Index = NDArray[np.int64]
 """Positions in a pool."""
@@ -23,40 +25,23 @@ class Pool:
     labels: NDArray[np.int64]
     """(n,) from 0."""
     owners: NDArray[np.int64] | None = None
-    """Whose each example is, where it has a natural owner (the writer of a digit): (n,)."""
+    """The owner of each example, where it has a natural one (the writer of a digit): (n,)."""
 
     def __post_init__(self) -> None:
-        if self.inputs.dtype not in (np.float32, np.uint8, np.int32) or self.inputs.ndim < 2:
-            raise InputError(
-                "inputs have the wrong form",
-                where="a pool of examples",
-                got=f"{self.inputs.dtype} {self.inputs.shape}",
-                need="float32, uint8 or int32 (examples, ...)",
-            )
-        if self.labels.dtype != np.int64 or self.labels.shape != self.inputs.shape[:1]:
-            raise InputError(
-                "labels have the wrong form",
-                where="a pool of examples",
-                got=f"{self.labels.dtype} {self.labels.shape}",
-                need=f"int64 ({len(self.inputs)},)",
-            )
-        if self.owners is not None and (self.owners.dtype != np.int64 or self.owners.shape != self.labels.shape):
-            raise InputError(
-                "owners have the wrong form",
-                where="a pool of examples",
-                got=f"{self.owners.dtype} {self.owners.shape}",
-                need=f"int64 ({len(self.labels)},)",
-            )
+        good = self.inputs.dtype in (np.float32, np.uint8, np.int32) and self.inputs.ndim >= 2
+        check_form("inputs", self.inputs, good, "float32, uint8 or int32 (examples, ...)")
+        for name, array in (("labels", self.labels), ("owners", self.owners)):
+            if array is not None:
+                good = array.dtype == np.int64 and array.shape == self.inputs.shape[:1]
+                check_form(name, array, good, f"int64 ({len(self.inputs)},)")
         if len(self.labels) and self.labels.min() < 0:
             raise InputError("a label is negative", where="a pool of examples", got=str(self.labels.min()), need=">= 0")
         if self.inputs.dtype == np.float32 and not np.isfinite(self.inputs).all():
             broken = ~np.all(np.isfinite(self.inputs), axis=tuple(range(1, self.inputs.ndim)))
+            got = f"NaN or infinity in {int(broken.sum())} of {len(broken)} examples"
+            where = f"a pool of examples, first at example {int(np.argmax(broken))}"
             raise InputError(
-                "inputs are not finite",
-                where=f"a pool of examples, first at example {int(np.argmax(broken))}",
-                got=f"NaN or infinity in {int(broken.sum())} of {len(broken)} examples",
-                need="finite numbers",
-                do="drop or fill these examples",
+                "inputs are not finite", where=where, got=got, need="finite numbers", do="drop or fill these examples"
             )
         for name in ("inputs", "labels"):
             view = getattr(self, name).view()
@@ -69,7 +54,7 @@ class Pool:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Where examples come from, before a world spreads them."""
+    """Examples of one origin, before a world spreads them."""
 
     name: str
     train: Pool
@@ -91,9 +76,9 @@ class Part:
     pool: Pool
     index: NDArray[np.int64]
     relabel: NDArray[np.int64] | None = None
-    """What each label is called here; None: as in the pool."""
+    """The new label of each label; None: as in the pool."""
     quarter_turns: int = 0
-    """How far images are turned, counter-clockwise."""
+    """Counter-clockwise turns of images, in quarters."""
 
     @property
     def inputs(self) -> NDArray[np.float32] | NDArray[np.int64]:
@@ -104,9 +89,9 @@ class Part:
         scaled = raw.astype(np.float32)
         if raw.dtype == np.uint8:
             scaled /= np.float32(255)
-        return (
-            np.ascontiguousarray(np.rot90(scaled, self.quarter_turns, axes=(-2, -1))) if self.quarter_turns else scaled
-        )
+        if self.quarter_turns:
+            return np.ascontiguousarray(np.rot90(scaled, self.quarter_turns, axes=(-2, -1)))
+        return scaled
 
     @property
     def labels(self) -> NDArray[np.int64]:
@@ -119,21 +104,42 @@ class Part:
 
     def check(self, where: str, classes: int) -> None:
         """An error unless every position is in the pool and every label is one of so many classes."""
-        if self.index.dtype != np.int64 or self.index.ndim != 1:
-            raise InputError(
-                "positions have the wrong form",
-                where=where,
-                got=f"{self.index.dtype} {self.index.shape}",
-                need="int64 (examples,)",
-            )
+        good = self.index.dtype == np.int64 and self.index.ndim == 1
+        check_form("positions", self.index, good, "int64 (examples,)", where)
         if self.relabel is not None and self.relabel.dtype != np.int64:
             raise InputError("new labels have the wrong form", where=where, got=str(self.relabel.dtype), need="int64")
-        within("position", self.index, len(self.pool.labels), where)
-        within("label", self.labels, classes, where)
+        check_range("position", self.index, len(self.pool.labels), where)
+        check_range("label", self.labels, classes, where)
 
 
-def within(what: str, numbers: NDArray[np.int64], end: int, where: str) -> None:
-    """An error unless all of these numbers are from 0 and below `end`."""
+def check_form(what: str, array: NDArray[np.generic], good: bool, need: str, where: str = "a pool of examples") -> None:
+    """An error that names the type and the shape of an array, unless they are good."""
+    if not good:
+        raise InputError(f"{what} have the wrong form", where=where, got=f"{array.dtype} {array.shape}", need=need)
+
+
+def labelled_pool(images: NDArray[np.uint8], labels: NDArray[np.integer], classes: int, where: Path | str) -> Pool:
+    """Images with their labels, one for each, of so many classes."""
+    if len(images) != len(labels):
+        got = f"{len(labels):,} labels"
+        raise InputError("the labels do not fit the images", where=str(where), got=got, need=f"{len(images):,}")
+    numbers = labels.astype(np.int64)
+    check_range("label", numbers, classes, str(where))
+    return Pool(images, numbers)
+
+
+def check_one_shape(inputs: Mapping[ClientId, NDArray[np.generic]], where: str) -> None:
+    """An error that names two clients, if the shape of one example is not the same for all."""
+    shapes: dict[tuple[int, ...], ClientId] = {}
+    for client, array in inputs.items():
+        shapes.setdefault(array.shape[1:], client)
+    if len(shapes) > 1:
+        got = " and ".join(f'{shape} in client "{client}"' for shape, client in list(shapes.items())[:2])
+        raise InputError("clients' inputs differ in shape", where=where, got=got, need="one shape")
+
+
+def check_range(what: str, numbers: NDArray[np.int64], end: int, where: str) -> None:
+    """An error unless all of these numbers are from 0 to `end` - 1."""
     if numbers.min() < 0 or numbers.max() >= end:
         got = f"{numbers.min()} to {numbers.max()}"
         raise InputError(f"a {what} is out of range", where=where, got=got, need=f"0 to {end - 1}")

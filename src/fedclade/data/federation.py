@@ -8,13 +8,13 @@ from functools import cached_property
 
 import numpy as np
 
+from fedclade.core import ClientId, Groups, InputError, checked_ids
 from fedclade.data.examples import Part
-from fedclade.nouns import ClientId, Groups, InputError, checked_ids
 
 
 @dataclass(frozen=True, eq=False)
 class ClientData:
-    """What one client holds: examples to learn from, and others to be judged by."""
+    """The examples of one client: some to learn from, and others to be tested on."""
 
     train: Part
     test: Part
@@ -22,13 +22,13 @@ class ClientData:
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """What is otherwise from a round on."""
+    """A change of data from a round on."""
 
     round: int
     data: Mapping[ClientId, ClientData]
     """The new examples of the clients that have others."""
     truth: Groups | None
-    """Who belongs with whom now."""
+    """The planted groups from then on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,53 +43,44 @@ class Federation:
     joins: Mapping[ClientId, int] = field(default_factory=dict)
     """The first round of a client that is not there from the start."""
     changes: tuple[Change, ...] = ()
-    """What changes in which round, in their order."""
+    """In the order of their rounds."""
     class_names: tuple[str, ...] = ()
-    """What the classes are called, where they have names."""
+    """The names of the classes, where they have some."""
 
     def __post_init__(self) -> None:
         ids = checked_ids(self.data, where=self.name)
         shapes = {part.pool.inputs.shape[1:] for held in self.data.values() for part in (held.train, held.test)}
         if len(shapes) != 1:
-            raise InputError(
-                "clients' inputs differ in shape", where=self.name, got=str(sorted(shapes)), need="one shape"
-            )
-        for client, held in (
-            (client, held) for data in self.stages().values() for client, held in sorted(data.items())
-        ):
-            for use, part in (("training", held.train), ("test", held.test)):
-                if len(part) == 0:
-                    raise InputError(
-                        f'client "{client}" has no {use} examples',
-                        where=self.name,
-                        got="0",
-                        need="at least 1",
-                        do="give it examples or leave it out",
-                    )
-                part.check(f'{self.name}, client "{client}"', self.classes)
+            got = str(sorted(shapes))
+            raise InputError("clients' inputs differ in shape", where=self.name, got=got, need="one shape")
+        for data in self.data_by_round().values():
+            for client, held in sorted(data.items()):
+                for use, part in (("training", held.train), ("test", held.test)):
+                    if len(part) == 0:
+                        what, do = f'client "{client}" has no {use} examples', "give it examples or leave it out"
+                        raise InputError(what, where=self.name, got="0", need="at least 1", do=do)
+                    part.check(f'{self.name}, client "{client}"', self.classes)
         for truth in (self.truth, *(change.truth for change in self.changes)):
             if truth is not None:
-                truth.covering(ids)
-        if strangers := {*self.joins, *(client for change in self.changes for client in change.data)} - set(ids):
-            raise InputError(
-                f'client "{min(strangers)}" is not known', where=self.name, need="a client of the federation"
-            )
-        if not self.present(0):
-            raise InputError("nobody is there at the start", where=self.name, need="a client that joins at round 0")
+                truth.check_clients(ids)
+        if unknown_clients := {*self.joins, *(client for change in self.changes for client in change.data)} - set(ids):
+            need = "a client of the federation"
+            raise InputError(f'client "{min(unknown_clients)}" is not known', where=self.name, need=need)
+        if not self.clients_at(0):
+            raise InputError("no client is there at the start", where=self.name, need="a client that joins at round 0")
         object.__setattr__(self, "data", {client: self.data[client] for client in ids})
 
-    def stages(self) -> dict[int, Mapping[ClientId, ClientData]]:
-        """What is given out in which round: everything at the start, then what changes."""
+    def data_by_round(self) -> dict[int, Mapping[ClientId, ClientData]]:
+        """The data that clients get in each round: all of them at the start, then those that change."""
         rounds = [change.round for change in self.changes]
         if rounds != sorted(set(rounds)) or (rounds and rounds[0] < 1):
-            raise InputError(
-                "changes are out of order", where=self.name, got=str(rounds), need="rounds from 1 on, rising"
-            )
+            got = str(rounds)
+            raise InputError("changes are out of order", where=self.name, got=got, need="rounds from 1 on, rising")
         return {0: self.data, **{change.round: change.data for change in self.changes}}
 
     @property
     def clients(self) -> tuple[ClientId, ...]:
-        """Everybody, in sorted order."""
+        """All of them, in sorted order."""
         return tuple(self.data)
 
     @property
@@ -97,8 +88,8 @@ class Federation:
         """The shape of one input."""
         return next(iter(self.data.values())).train.pool.inputs.shape[1:]
 
-    def present(self, number: int) -> tuple[ClientId, ...]:
-        """Who is there in a round, in sorted order."""
+    def clients_at(self, number: int) -> tuple[ClientId, ...]:
+        """The clients that are there in a round, in sorted order."""
         return tuple(sorted(client for client in self.data if self.joins.get(client, 0) <= number))
 
     def without_truth(self) -> "Federation":
@@ -106,8 +97,8 @@ class Federation:
         changes = tuple(replace(change, truth=None) for change in self.changes)
         return replace(self, truth=None, changes=changes)
 
-    def held(self, client: ClientId, number: int) -> ClientData:
-        """What a client holds in a round."""
+    def data_at(self, client: ClientId, number: int) -> ClientData:
+        """The data of a client in a round."""
         found = self[client]
         for change in self.changes:
             if change.round <= number and client in change.data:
@@ -144,7 +135,7 @@ class Federation:
         """SHA-256 over every client's examples: a resumed run must find the data that it started with."""
         whole = hashlib.sha256(f"{self.classes}\n".encode())
         pools: dict[int, bytes] = {}
-        stages = self.stages()
+        stages = self.data_by_round()
         whole.update(json.dumps([sorted(self.joins.items()), list(stages)]).encode())
         for client, held in ((client, data[client]) for data in stages.values() for client in sorted(data)):
             for part in (held.train, held.test):

@@ -1,4 +1,4 @@
-"""How a federation is made, as an experiment's [data] says it: a source, a world, and what goes over it.
+"""The recipe of a federation, the table [data] of an experiment: a source, a world, and changes that go over it.
 
     [data]
     source = "mnist"
@@ -12,7 +12,7 @@
     [data.newcomers]             # optional: some clients join late
     rounds = [5, 10]
 
-    [data.fewer]                 # optional: everybody learns from so many examples at the most
+    [data.fewer]                 # optional: every client learns from at most so many examples
     examples = 100
 
 A user's own files bring their clients with them:
@@ -23,7 +23,7 @@ A user's own files bring their clients with them:
     client = "site"
     label = "fault"
 
-A fleet of real sites holds its examples itself; the server is told their form:
+A fleet of real sites holds its examples itself; the server knows their form:
 
     [data]
     source = "sites"
@@ -36,116 +36,102 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from fedclade.core import InputError
+from fedclade.core.settings import build_settings, settings_table
 from fedclade.data.federation import Federation
 from fedclade.data.own import OwnData
-from fedclade.data.registry import World, source_named, world_named
+from fedclade.data.registry import WORLDS, World, source_named
 from fedclade.data.sites import Sites
 from fedclade.data.worlds.drift import Drift
 from fedclade.data.worlds.fewer import Fewer
 from fedclade.data.worlds.newcomers import Newcomers
-from fedclade.nouns import InputError
-from fedclade.nouns.settings import made_from, plain
 
-FILES = "own"  # the source that is files of the user
+OWN_FILES = "own"  # the source that is files of the user
 SITES = "sites"  # the source that is a fleet's own
 
 
-class Over(Protocol):
+class Modifier(Protocol):
     """Something that goes over a world: frozen settings, and one function."""
 
     @property
-    def last(self) -> int:
+    def last_round(self) -> int:
         """The last round in which something changes."""
         ...
 
-    def over(self, federation: Federation, seed: int) -> Federation:
+    def apply(self, federation: Federation, seed: int) -> Federation:
         """The same federation with the change in it."""
         ...
 
 
-# Drift knows who is there, and exchanges what clients have kept.
-OVER: dict[str, type[Over]] = {"fewer": Fewer, "newcomers": Newcomers, "drift": Drift}
+# In this order: drift looks at which clients are there, and exchanges the examples that they kept.
+MODIFIERS: dict[str, type[Modifier]] = {"fewer": Fewer, "newcomers": Newcomers, "drift": Drift}
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """All that it takes, but the seed."""
+    """All settings of a federation, but for the seed."""
 
     source: str
     world: str
-    spread: World | OwnData | Sites
-    over: tuple[tuple[str, Over], ...]
+    """Empty where the data bring their clients."""
+    data_settings: World | OwnData | Sites
+    modifiers: tuple[tuple[str, Modifier], ...]
 
     def federation(self, seed: int) -> Federation:
         """The federation of this seed."""
-        if isinstance(self.spread, Sites):
-            raise InputError(
-                "the data are at the sites",
-                where="data.source",
-                got=f'"{SITES}"',
-                need="a source that this machine has",
-                do="run it as a Flower app: see fedclade deploy init",
-            )
-        if isinstance(self.spread, OwnData):
-            made = self.spread.federation(seed)
+        if isinstance(self.data_settings, Sites):
+            need, do = "a source that this machine has", "run it as a Flower app: see fedclade deploy init"
+            raise InputError("the data are at the sites", where="data.source", got=f'"{SITES}"', need=need, do=do)
+        if isinstance(self.data_settings, OwnData):
+            made = self.data_settings.federation(seed)
         else:
-            made = self.spread.spread(source_named(self.source).load(), seed)
-        for _, change in self.over:
-            made = change.over(made, seed)
+            made = self.data_settings.spread(source_named(self.source).load(), seed)
+        for _, change in self.modifiers:
+            made = change.apply(made, seed)
         return made
 
     def check_rounds(self, rounds: int, where: str = "data") -> None:
         """An error if something would change after the last round."""
-        for name, change in self.over:
-            if change.last > rounds:
-                raise InputError(
-                    f"{name} comes after the last round",
-                    where=f"{where}.{name}",
-                    got=f"round {change.last}",
-                    need=f"at most {rounds}, run.rounds",
-                )
+        for name, change in self.modifiers:
+            if change.last_round > rounds:
+                got, need = f"round {change.last_round}", f"at most {rounds}, run.rounds"
+                raise InputError(f"{name} comes after the last round", where=f"{where}.{name}", got=got, need=need)
 
     def table(self) -> dict[str, object]:
         """The whole recipe as [data], defaults filled in."""
-        names = (
-            {"source": self.source}
-            if isinstance(self.spread, OwnData | Sites)
-            else {"source": self.source, "world": self.world}
-        )
-        return {**names, **plain(self.spread), **{name: plain(change) for name, change in self.over}}
+        world = {"world": self.world} if self.world else {}
+        modifiers = {name: settings_table(change) for name, change in self.modifiers}
+        return {"source": self.source, **world, **settings_table(self.data_settings), **modifiers}
 
 
 def read_recipe(table: Mapping[str, object], where: str = "data") -> Recipe:
     """The recipe of a [data] table; everything that can be known without the examples is checked."""
-    source = text(table, "source", where, do="fedclade data list")
-    over: list[tuple[str, Over]] = []
-    for name, kind in OVER.items():
+    source = required_text(table, "source", where, do="fedclade data list")
+    modifiers: list[tuple[str, Modifier]] = []
+    for name, kind in MODIFIERS.items():
         if name in table:
             values = table[name]
             if not isinstance(values, Mapping):
-                raise InputError(
-                    f"{where}.{name} is not a table", where=where, got=repr(values), need=f"[{where}.{name}]"
-                )
-            over.append((name, made_from(kind, values, where=f"{where}.{name}")))
-    rest = {name: value for name, value in table.items() if name not in ("source", "world", *OVER)}
-    if source in (FILES, SITES) and "world" in table:
-        raise InputError(
-            f"{where}.world has no use",
-            where=where,
-            got=repr(table["world"]),
-            need="none: own data bring their clients",
-        )
+                got = repr(values)
+                raise InputError(f"{where}.{name} is not a table", where=where, got=got, need=f"[{where}.{name}]")
+            modifiers.append((name, build_settings(kind, values, where=f"{where}.{name}")))
+    rest = {name: value for name, value in table.items() if name not in ("source", "world", *MODIFIERS)}
+    if source in (OWN_FILES, SITES) and "world" in table:
+        got = repr(table["world"])
+        raise InputError(f"{where}.world has no use", where=where, got=got, need="none: own data bring their clients")
     if source == SITES:
-        if over:
-            raise InputError(f"{where}.{over[0][0]} has no use", where=where, need="none: sites change by themselves")
-        return Recipe(source, "", made_from(Sites, rest, where=where), ())
-    if source == FILES:
+        if modifiers:
+            need = "none: sites change by themselves"
+            raise InputError(f"{where}.{modifiers[0][0]} has no use", where=where, need=need)
+        return Recipe(source, "", build_settings(Sites, rest, where=where), ())
+    if source == OWN_FILES:
         if isinstance(rest.get("path"), str) and rest["path"]:
             rest["path"] = os.path.abspath(str(rest["path"]))  # so that a run can be resumed from anywhere
-        return Recipe(source, "", made_from(OwnData, rest, where=where), tuple(over))
+        return Recipe(source, "", build_settings(OwnData, rest, where=where), tuple(modifiers))
     source_named(source)
-    world = text(table, "world", where, do="fedclade worlds")
-    return Recipe(source, world, made_from(world_named(world), rest, where=where), tuple(over))
+    world = required_text(table, "world", where, do="fedclade worlds")
+    known = WORLDS.find(world, "data.world")
+    return Recipe(source, world, build_settings(known, rest, where=where), tuple(modifiers))
 
 
 def build(*, source: str, world: str = "", seed: int = 0, **settings: object) -> Federation:
@@ -158,8 +144,8 @@ def build(*, source: str, world: str = "", seed: int = 0, **settings: object) ->
     return read_recipe({"source": source, **({"world": world} if world else {}), **settings}).federation(seed)
 
 
-def text(table: Mapping[str, object], key: str, where: str, do: str) -> str:
-    """A name that must be there."""
+def required_text(table: Mapping[str, object], key: str, where: str, do: str) -> str:
+    """A name that the table must have."""
     if key not in table:
         raise InputError(f"{where}.{key} is missing", where=where, need="a name", do=f"see {do}")
     value = table[key]

@@ -7,6 +7,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Protocol, cast
 
+from fedclade.core.registry import Registry, check_class
 from fedclade.data.examples import Source
 from fedclade.data.federation import Federation
 from fedclade.data.sources import (
@@ -22,7 +23,7 @@ from fedclade.data.sources import (
     tiny_imagenet_10,
 )
 from fedclade.data.sources.digits import digits
-from fedclade.data.sources.finding import Files
+from fedclade.data.sources.source_files import Files
 from fedclade.data.worlds.classes import Classes
 from fedclade.data.worlds.congruent import Congruent
 from fedclade.data.worlds.dirichlet import Dirichlet
@@ -36,24 +37,23 @@ from fedclade.data.worlds.rotation import Rotation
 from fedclade.data.worlds.structured import Structured
 from fedclade.data.worlds.topics import Topics
 from fedclade.data.worlds.writers import Writers
-from fedclade.nouns.registry import Registry, check_class
 
-KEPT: ContextVar[dict[Callable[[], Source], Source] | None] = ContextVar("kept", default=None)
-MOST_KEPT = 2  # sources; one of them has 200 megabytes
+SOURCE_CACHE: ContextVar[dict[Callable[[], Source], Source] | None] = ContextVar("source_cache", default=None)
+MAX_CACHED_SOURCES = 2  # sources; one of them has 200 megabytes
 
 
 @contextmanager
-def sources_kept() -> Iterator[None]:
+def cache_sources() -> Iterator[None]:
     """Inside, a source is not read again for every federation that is made of it."""
-    before = KEPT.set({})
+    before = SOURCE_CACHE.set({})
     try:
         yield
     finally:
-        KEPT.reset(before)
+        SOURCE_CACHE.reset(before)
 
 
 class World(Protocol):
-    """How examples are spread over clients: frozen settings, and one function."""
+    """A world spreads examples over clients: frozen settings, and one function."""
 
     def spread(self, source: Source, seed: int) -> Federation:
         """The federation that these settings and this seed give."""
@@ -70,28 +70,28 @@ class KnownSource:
     """None: it comes with an installed package."""
 
     def load(self) -> Source:
-        """Its examples. Inside `sources_kept` they are those that were read before."""
-        kept = KEPT.get()
-        if kept is None:
+        """Its examples. Inside `cache_sources` they are those that were read before."""
+        cached = SOURCE_CACHE.get()
+        if cached is None:
             return self.read()
-        if self.read not in kept:
-            while len(kept) >= MOST_KEPT:
-                del kept[next(iter(kept))]
-            kept[self.read] = self.read()
-        return kept[self.read]
+        if self.read not in cached:
+            while len(cached) >= MAX_CACHED_SOURCES:
+                del cached[next(iter(cached))]
+            cached[self.read] = self.read()
+        return cached[self.read]
 
-    def here(self) -> bool:
+    def is_available(self) -> bool:
         """Whether it can be loaded without a network."""
-        return all(files.found() is not None for files in self.files)
+        return all(files.find() is not None for files in self.files)
 
-    def where(self) -> str:
+    def location(self) -> str:
         """The folders in which its files are, or should be."""
-        return ", ".join(files.home() for files in self.files) or "an installed package"
+        return ", ".join(files.location() for files in self.files) or "an installed package"
 
     def fetch(self) -> None:
         """Make sure that its files are here; an error says what to put where if they cannot be fetched."""
         for files in self.files:
-            files.fetched()
+            files.find_or_fetch()
 
 
 def accept_source(found: object) -> KnownSource:
@@ -110,7 +110,7 @@ def accept_world(found: object) -> type[World]:
     return cast("type[World]", found)
 
 
-OUR_SOURCES = {
+BUILTIN_SOURCES = {
     "digits": KnownSource("1,797 hand-written digits, 8 x 8, 10 classes (scikit-learn; nothing is fetched)", digits),
     "mnist": KnownSource("70,000 hand-written digits, 28 x 28, 10 classes", mnist.mnist, (mnist.FILES,)),
     "fashion-mnist": KnownSource(
@@ -142,7 +142,7 @@ OUR_SOURCES = {
     ),
 }
 
-OUR_WORLDS: dict[str, type[World]] = {
+BUILTIN_WORLDS: dict[str, type[World]] = {
     "iid": IID,
     "classes": Classes,
     "overlap": Overlap,
@@ -160,14 +160,14 @@ OUR_WORLDS: dict[str, type[World]] = {
 
 SOURCES: Registry[KnownSource] = Registry(
     "source",
-    OUR_SOURCES,
+    BUILTIN_SOURCES,
     accept=accept_source,
     need="a function without arguments that returns a Source, or a KnownSource",
     reserved=("own", "sites", "python"),  # files of the user, data at sites, a federation that was given in Python
 )
 WORLDS: Registry[type[World]] = Registry(
     "world",
-    OUR_WORLDS,
+    BUILTIN_WORLDS,
     accept=accept_world,
     need="a class of @settings, all with defaults, with spread(source, seed)",
 )
@@ -176,8 +176,3 @@ WORLDS: Registry[type[World]] = Registry(
 def source_named(name: str) -> KnownSource:
     """The source of this name."""
     return SOURCES.find(name, "data.source")
-
-
-def world_named(name: str) -> type[World]:
-    """The world of this name."""
-    return WORLDS.find(name, "data.world")

@@ -4,17 +4,17 @@ from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 
-from fedclade.data.arrays import from_named
-from fedclade.data.columns import feature_names, features, named
+from fedclade.core import InputError
+from fedclade.data.arrays import from_named_classes
+from fedclade.data.columns import feature_names, features, read_categorical
 from fedclade.data.federation import Federation
 from fedclade.data.files.csv import read_csv
+from fedclade.data.files.open_file import check_ending
 from fedclade.data.files.parquet import read_parquet
-from fedclade.nouns import InputError
 
-TABLES = (".csv", ".parquet")
+TABLE_ENDINGS = (".csv", ".parquet")
 
 
 def from_frame(
@@ -22,24 +22,21 @@ def from_frame(
 ) -> Federation:
     """A federation from a table with a row for each example; a share of each client's is held out for testing.
 
-    The table is a pandas or polars frame, a pyarrow table, or a mapping of columns. `client` names the column that
-    says whose the row is (text or whole numbers), `label` the column of its class (text, whole numbers, truth values).
+    The table is a pandas or polars frame, a pyarrow table, or a mapping of columns. `client` is the column
+    that names the client of a row (text or whole numbers), `label` that of its class (text, whole or truth values).
     Every other column is a feature: numbers, taken in the columns' order, and not rescaled.
 
-    Classes are the labels that occur, numbered in sorted order: `federation.class_names` says what was what.
+    Classes are the labels that occur, numbered in sorted order: see `federation.class_names`.
     """
-    rows = arrow(table, name)
+    rows = arrow_table(table, name)
     if client == label:
         raise InputError("client and label are one column", where=name, got=repr(client), need="two columns")
     kept = feature_names(rows, (client, label), name)
-    owners = named(rows.column(client), f"{name}, column {client!r}")
-    labels = named(rows.column(label), f"{name}, column {label!r}")
+    owners = read_categorical(rows.column(client), f"{name}, column {client!r}")
+    labels = read_categorical(rows.column(label), f"{name}, column {label!r}")
     inputs = features(rows, kept, name)
-    order = np.argsort(owners.codes, kind="stable")
-    ends = np.cumsum(np.bincount(owners.codes))[:-1]
-    held = zip(owners.names, np.split(order, ends), strict=True)
-    arrays = {owner: (inputs[index], labels.codes[index]) for owner, index in held}
-    return from_named(arrays, labels.names, test=test, seed=seed, name=name)
+    arrays = {owner: (inputs[index], labels.codes[index]) for owner, index in owners.positions().items()}
+    return from_named_classes(arrays, labels.names, test=test, seed=seed, name=name)
 
 
 def from_file(
@@ -52,16 +49,11 @@ def from_file(
 
 def read_table(path: Path, *, text: str = "") -> pa.Table:
     """The table of a file, by its ending."""
-    match path.suffix.lower():
-        case ".csv":
-            return read_csv(path, text=text)
-        case ".parquet":
-            return read_parquet(path)
-        case other:
-            raise InputError("the ending is not known", where=str(path), got=f'"{other}"', need=", ".join(TABLES))
+    check_ending(path, TABLE_ENDINGS)
+    return read_parquet(path) if path.suffix.lower() == ".parquet" else read_csv(path, text=text)
 
 
-def arrow(table: object, where: str) -> pa.Table:
+def arrow_table(table: object, where: str) -> pa.Table:
     """A table of any of the kinds that `from_frame` takes, as arrow has it."""
     try:
         if isinstance(table, Mapping):
@@ -70,16 +62,9 @@ def arrow(table: object, where: str) -> pa.Table:
             return pa.Table.from_pandas(table, preserve_index=False)
         if hasattr(table, "__arrow_c_stream__"):
             return pa.table(table)
-    except (pa.ArrowException, ValueError, TypeError) as wrong:
-        raise InputError(
-            "the table is not usable",
-            where=where,
-            got=": ".join(map(str, wrong.args))[:300],
-            need="columns of one length, of one kind each",
-        ) from None
-    raise InputError(
-        "this is not a table",
-        where=where,
-        got=type(table).__name__,
-        need="a frame, a pyarrow table, or a mapping of columns",
-    )
+    except (pa.ArrowException, ValueError, TypeError) as error:
+        got = ": ".join(map(str, error.args))[:300]
+        need = "columns of one length, of one kind each"
+        raise InputError("the table is not usable", where=where, got=got, need=need) from None
+    need = "a frame, a pyarrow table, or a mapping of columns"
+    raise InputError("this is not a table", where=where, got=type(table).__name__, need=need)

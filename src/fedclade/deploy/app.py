@@ -1,7 +1,6 @@
-"""What a deployed app is made of: the ServerApp of an experiment, and the ClientApp of a site's examples.
+"""The ServerApp of an experiment: what a deployed app runs at the server.
 
-app = server_app(Path(__file__).parent / "experiment.toml")     # at the server
-app = client_app(load_data)                                     # at every site
+app = server_app(Path(__file__).parent / "experiment.toml")
 """
 
 import hashlib
@@ -10,32 +9,26 @@ import logging
 import shlex
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+from fedclade.core import InputError
 from fedclade.data.recipe import SITES
-from fedclade.deploy.site import LoadData, find
 from fedclade.fleet import Fleet
 from fedclade.fleet.build import fleet_over
 from fedclade.fleet.flower import apps
-from fedclade.fleet.flower.apps import ClientApp, Grid, ServerApp
+from fedclade.fleet.flower.apps import Grid, ServerApp
 from fedclade.fleet.flower.grid import FlowerTransport
 from fedclade.fleet.site import ModelSpec, OwnNet
 from fedclade.nets import Net
-from fedclade.nouns import InputError
+from fedclade.runs.backend import Backend, check_sites, deadlines_of
 from fedclade.runs.experiment import Experiment, FlowerSettings, read_experiment
-from fedclade.runs.loop import Progress
+from fedclade.runs.loop import RunProgress
 from fedclade.runs.run import Run, resume, start
-from fedclade.runs.venue import Venue, check_sites, deadlines_of
+from fedclade.store.files import EXPERIMENT_FILE
 
 log = logging.getLogger("flwr")  # its handlers are there, and `flwr run --stream` shows what goes to them
-
-
-def client_app(load_data: LoadData, net: OwnNet | None = None) -> ClientApp:
-    """The ClientApp of a site. `net`: the function that makes the module, where the experiment names none."""
-    return apps.client_app(partial(find, load_data), net)
 
 
 def server_app(experiment: Path, net: OwnNet | None = None) -> ServerApp:
@@ -47,32 +40,28 @@ def main(path: Path, grid: Grid, config: Mapping[str, object], net: OwnNet | Non
     """Play a run from its beginning, or from where it was stopped."""
     folder = Path(str(config.get("folder", "")))
     if not folder.is_absolute():
-        raise InputError(
-            "the run folder has no full path", where="run-config", got=f'"{config.get("folder", "")}"', need="/..."
-        )
+        got = f'"{config.get("folder", "")}"'
+        raise InputError("the run folder has no full path", where="run-config", got=got, need="/...")
     changes = shlex.split(str(config.get("set", "")))
-    run = played(read_experiment(path, changes), grid, folder, net)
+    run = start_or_resume(read_experiment(path, changes), grid, folder, net)
     log.info("fedclade: done, accuracy %.3f, model_hash %s", run.accuracy, run.result["model_hash"])
 
 
-def played(experiment: Experiment, grid: Grid, folder: Path, net: OwnNet | None) -> Run:
+def start_or_resume(experiment: Experiment, grid: Grid, folder: Path, net: OwnNet | None) -> Run:
     """The run in this folder, new or continued."""
-    place = venue(experiment, grid)
-    if not (folder / "experiment.toml").exists():
-        return start(experiment, out=folder, own_net=net, watch=tell, venue=place)
-    before = read_experiment(folder / "experiment.toml")
+    backend = sites_backend(experiment, grid)
+    if not (folder / EXPERIMENT_FILE).exists():
+        return start(experiment, out=folder, own_net=net, progress=log_progress, backend=backend)
+    before = read_experiment(folder / EXPERIMENT_FILE)
     if replace(before, engine=experiment.engine) != experiment:
-        raise InputError(
-            "the folder holds a run of another experiment",
-            where=str(folder),
-            got="other settings in its experiment.toml",
-            need="the same experiment, or a new folder",
-        )
+        got = "other settings in its experiment.toml"
+        need = "the same experiment, or a new folder"
+        raise InputError("the folder holds a run of another experiment", where=str(folder), got=got, need=need)
     log.info("fedclade: going on in %s", folder)
-    return resume(folder, own_net=net, watch=tell, venue=place)
+    return resume(folder, own_net=net, progress=log_progress, backend=backend)
 
 
-def venue(experiment: Experiment, grid: Grid) -> Venue:
+def sites_backend(experiment: Experiment, grid: Grid) -> Backend:
     """Sites that hold their own examples."""
     shape, classes = check_sites(experiment)
     engine = experiment.engine
@@ -89,10 +78,10 @@ def venue(experiment: Experiment, grid: Grid) -> Venue:
         return fleet_over(transport, net, shape, classes)
 
     form = hashlib.sha256(json.dumps([SITES, shape, classes]).encode()).hexdigest()
-    return Venue(shape, classes, form, lambda _: None, check, fleet)
+    return Backend(shape, classes, form, lambda _: None, check, fleet)
 
 
-def tell(now: Progress) -> None:
+def log_progress(now: RunProgress) -> None:
     """A line for each round in Flower's log."""
-    judged = "" if now.accuracy is None else f", accuracy {now.accuracy:.3f}"
-    log.info("fedclade: round %d of %d%s", now.round, now.rounds, judged)
+    accuracy_text = "" if now.accuracy is None else f", accuracy {now.accuracy:.3f}"
+    log.info("fedclade: round %d of %d%s", now.round, now.rounds, accuracy_text)

@@ -1,4 +1,4 @@
-"""What leaves the server: Flower's bundle of the app, made by Flower itself and looked into."""
+"""Check what leaves the server: Flower's bundle of the app, built by Flower itself."""
 
 import os
 import re
@@ -12,9 +12,9 @@ from pathlib import Path
 
 from fedclade.deploy.findings import Finding, missing, ok, warning, wrong
 
-RANGE = (1, 41)  # of Flower: the release that this was built and tried with
-SECRET = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----")
-PATIENCE = 120  # seconds for `flwr build`
+FLOWER_RELEASE = (1, 41)  # of Flower: the release that this was built and tried with
+PRIVATE_KEY = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----")
+TIMEOUT = 120  # seconds for `flwr build`
 INSTALL = 'pip install "fedclade[flower]"'
 
 
@@ -25,17 +25,17 @@ def check_flower() -> Iterator[Finding]:
     except PackageNotFoundError:
         yield missing("flwr", "it is not installed", INSTALL)
         return
-    if tuple(int(part) for part in re.findall(r"\d+", found)[:2]) == RANGE:
+    if tuple(int(part) for part in re.findall(r"\d+", found)[:2]) == FLOWER_RELEASE:
         yield ok("flwr", f"{found} is installed")
     else:
         yield wrong("flwr", f"{found} is installed, which fedclade does not know", INSTALL)
 
 
 def check_bundle(folder: Path) -> Iterator[Finding]:
-    """No key is in what Flower sends to every site, and nothing else that was not meant to be."""
+    """The bundle that Flower sends to every site has no key in it, and no file that was not meant to be."""
     command = Path(sys.executable).with_name("flwr")
     if not command.is_file():
-        yield missing("bundle", "the flwr command is not here, so nobody knows what would be bundled", INSTALL)
+        yield missing("bundle", "the flwr command is not here, so the bundle cannot be checked", INSTALL)
         return
     with tempfile.TemporaryDirectory() as aside:
         quiet = {"FLWR_HOME": aside, "FLWR_TELEMETRY_ENABLED": "0", "FLWR_DISABLE_UPDATE_CHECK": "1"}
@@ -46,29 +46,25 @@ def check_bundle(folder: Path) -> Iterator[Finding]:
                 env={**os.environ, **quiet, "NO_COLOR": "1", "COLUMNS": "1000"},
                 capture_output=True,
                 text=True,
-                timeout=PATIENCE,
+                timeout=TIMEOUT,
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            yield wrong("bundle", f"flwr build took more than {PATIENCE} s", "look for large folders in the app")
+            yield wrong("bundle", f"flwr build took more than {TIMEOUT} s", "look for large folders in the app")
             return
         bundles = list(Path(aside).glob("*.fab"))
         if built.returncode or not bundles:
-            yield wrong("bundle", f"flwr build failed: {unboxed(built.stderr)}", "mend pyproject.toml")
+            boxed = (line.strip("│ ") for line in built.stderr.splitlines() if line.startswith("│"))  # as flwr draws it
+            yield wrong("bundle", f"flwr build failed: {' '.join(boxed)}", "correct pyproject.toml")
             return
         with zipfile.ZipFile(bundles[0]) as bundle:
-            yield from looked_through(bundle)
+            yield from check_contents(bundle)
 
 
-def unboxed(text: str) -> str:
-    """An error of flwr without the box that it draws around it."""
-    return " ".join(line.strip("│ ") for line in text.splitlines() if line.startswith("│"))
-
-
-def looked_through(bundle: zipfile.ZipFile) -> Iterator[Finding]:
-    """What is in a bundle, and what should not be."""
+def check_contents(bundle: zipfile.ZipFile) -> Iterator[Finding]:
+    """A bundle has code and settings, and no key."""
     names = sorted(name for name in bundle.namelist() if not name.startswith(".info/"))
-    secret = [name for name in names if SECRET.search(bundle.read(name)) or name.startswith("keys/")]
+    secret = [name for name in names if PRIVATE_KEY.search(bundle.read(name)) or name.startswith("keys/")]
     for name in secret:
         yield wrong("bundle", f"{name} would go to every site, and it is a key", "take it out of fab-include")
     for name in names:

@@ -1,6 +1,6 @@
-"""What `deploy check` says: one finding for each thing it looked at."""
+"""The findings of `deploy check`, one for each thing that it looked at."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Literal
 
 Level = Literal["ok", "warning", "missing", "wrong"]
@@ -14,10 +14,6 @@ class Finding:
     where: str
     what: str
     do: str = ""
-
-    def plain(self) -> dict[str, str]:
-        """The finding for machines."""
-        return asdict(self)
 
 
 def ok(where: str, what: str) -> Finding:

@@ -1,4 +1,4 @@
-"""Who can reach the control port: where the SuperLink listens, and what the public address answers."""
+"""Whether the control port can be reached: where the SuperLink listens, and what the public address answers."""
 
 import http.client
 import ipaddress
@@ -8,25 +8,25 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from fedclade.core import InputError
 from fedclade.deploy.findings import Finding, missing, ok, warning, wrong
-from fedclade.nouns import InputError
 
-LISTENS = "0A"  # the state of a socket in /proc/net/tcp
-PATIENCE = 10.0  # seconds for one answer
+LISTEN_STATE = "0A"  # the state of a socket in /proc/net/tcp
+TIMEOUT = 10.0  # seconds for one answer
 REFUSED = (403, 404)
-CLOSED = (  # what nobody outside may reach, as it is and in disguise
+CLOSED_PATHS = (  # must not be reached from outside
     ("POST", "/v1/control/list-nodes"),
     ("GET", "/v1/control/"),
     ("POST", "/v1/runtime/acquire-task"),
     ("GET", "/docs"),
     ("GET", "/openapi.json"),
 )
-DISGUISED = (
+DISGUISED_PATHS = (
     ("POST", "/v1/fleet/../control/list-nodes"),
     ("POST", "/v1/fleet/%2e%2e/control/list-nodes"),
     ("POST", "//v1/control/list-nodes"),
 )
-OPEN = "let the proxy forward /v1/fleet/ only (nginx.conf), and bind the SuperLink to 127.0.0.1"
+CLOSE_ADVICE = "let the proxy forward /v1/fleet/ only (nginx.conf), and bind the SuperLink to 127.0.0.1"
 
 
 def check_superlink(port: str) -> Iterator[Finding]:
@@ -36,11 +36,15 @@ def check_superlink(port: str) -> Iterator[Finding]:
         return
     found = listeners(int(port))
     if found is None:
-        yield warning("SuperLink", "this system does not tell who listens", f"see that port {port} is on loopback only")
+        yield warning(
+            "SuperLink", "this system does not show what listens", f"see that port {port} is on loopback only"
+        )
         return
     outside = sorted(str(address) for address in found if not is_inside(address))
     if outside:
-        yield wrong("SuperLink", f"port {port} listens on {', '.join(outside)}: its control API is open to all", OPEN)
+        yield wrong(
+            "SuperLink", f"port {port} listens on {', '.join(outside)}: its control API is open to all", CLOSE_ADVICE
+        )
     elif found:
         yield ok("SuperLink", f"port {port} listens on loopback only")
     else:
@@ -54,26 +58,26 @@ def is_inside(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
 
 
 def listeners(port: int) -> list[ipaddress.IPv4Address | ipaddress.IPv6Address] | None:
-    """The addresses of this machine that somebody listens on at this port; None where the system does not tell."""
+    """The addresses of this machine on which a program listens at this port; None where the system does not show it."""
     found: list[ipaddress.IPv4Address | ipaddress.IPv6Address] = []
     tables = [path for path in (Path("/proc/net/tcp"), Path("/proc/net/tcp6")) if path.is_file()]
     for path in tables:
         for line in path.read_text().splitlines()[1:]:
             _, local, _, state, *_ = line.split()
             address, _, number = local.partition(":")
-            if state == LISTENS and int(number, 16) == port:
-                found.append(ipaddress.ip_address(words(bytes.fromhex(address))))
+            if state == LISTEN_STATE and int(number, 16) == port:
+                found.append(ipaddress.ip_address(network_order(bytes.fromhex(address))))
     return found if tables else None
 
 
-def words(raw: bytes) -> bytes:
+def network_order(raw: bytes) -> bytes:
     """An address in the network's order; the kernel prints its 32-bit words in the machine's."""
     order = -1 if sys.byteorder == "little" else 1
     return b"".join(raw[start : start + 4][::order] for start in range(0, len(raw), 4))
 
 
 def check_public(given: str, authority: Path) -> Iterator[Finding]:
-    """The address that sites dial lets them through, and nobody to the control API."""
+    """The address that sites dial lets them through, and refuses the control API."""
     host, port = public_address(given)
     where = f"https://{f'[{host}]' if ':' in host else host}:{port}"
     try:
@@ -83,18 +87,18 @@ def check_public(given: str, authority: Path) -> Iterator[Finding]:
         return
     opened = False
     try:
-        for method, path in (*CLOSED, *DISGUISED):
-            status = answer(host, port, context, method, path)
-            if status not in REFUSED and not ((method, path) in DISGUISED and status == 400):
+        for method, path in (*CLOSED_PATHS, *DISGUISED_PATHS):
+            status = probe_status(host, port, context, method, path)
+            if status not in REFUSED and not ((method, path) in DISGUISED_PATHS and status == 400):
                 opened = True
-                yield wrong(where, f"{method} {path} is answered, with {status}: it must be refused", OPEN)
-        status = answer(host, port, context, "POST", "/v1/fleet/get-run")
-    except (ssl.SSLError, http.client.HTTPException) as problem:
-        said = getattr(problem, "verify_message", "") or str(problem)
+                yield wrong(where, f"{method} {path} is answered, with {status}: it must be refused", CLOSE_ADVICE)
+        status = probe_status(host, port, context, "POST", "/v1/fleet/get-run")
+    except (ssl.SSLError, http.client.HTTPException) as error:
+        said = getattr(error, "verify_message", "") or str(error)
         yield wrong(where, f"it does not speak TLS with this app's CA: {said}", "see keys/server.pem and the proxy")
         return
-    except OSError as problem:
-        yield wrong(where, f"it cannot be reached: {problem}", "start the proxy, and see the firewall")
+    except OSError as error:
+        yield wrong(where, f"it cannot be reached: {error}", "start the proxy, and see the firewall")
         return
     if not opened:
         yield ok(where, "control and runtime APIs are refused")
@@ -115,18 +119,14 @@ def public_address(given: str) -> tuple[str, int]:
         host, port = None, 0
         parts = urlsplit("")
     if not host or parts.scheme != "https" or parts.path not in ("", "/"):
-        raise InputError(
-            "the public address is not usable",
-            where="--public",
-            got=repr(given),
-            need="https://HOST:PORT, as sites dial it",
-        )
+        need = "https://HOST:PORT, as sites dial it"
+        raise InputError("the public address is not usable", where="--public", got=repr(given), need=need)
     return host, port
 
 
-def answer(host: str, port: int, context: ssl.SSLContext, method: str, path: str) -> int:
+def probe_status(host: str, port: int, context: ssl.SSLContext, method: str, path: str) -> int:
     """The status of one answer. The path goes out as it stands."""
-    connection = http.client.HTTPSConnection(host, port, timeout=PATIENCE, context=context)
+    connection = http.client.HTTPSConnection(host, port, timeout=TIMEOUT, context=context)
     try:
         connection.request(method, path, body=b"" if method == "POST" else None)
         return connection.getresponse().status

@@ -1,8 +1,9 @@
-"""A site's own examples: loaded by the user's function, checked, and kept for as long as a run goes on.
+"""The ClientApp of a site, and the site's own examples.
 
-Flower starts a new process for every message. So that a table is not parsed a hundred times, what `load_data` gave is
-written to the site's own disk once a run, and read from there afterwards. It also means that a run sees the same
-examples from its first round to its last.
+`app = client_app(load_data)`: examples are loaded by the user's function, checked, and kept while a run goes on. Flower
+starts a new process for every message. So that a table is not parsed a hundred times, what `load_data` gave is written
+to the site's own disk once a run, and read from there afterwards. It also means that a run sees the same examples from
+its first round to its last.
 """
 
 import hashlib
@@ -12,92 +13,103 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 from platformdirs import user_cache_path
 
+from fedclade.core import ClientId, InputError, checked_ids
 from fedclade.data import ClientData
-from fedclade.data.arrays import held_by
+from fedclade.data.arrays import make_client_data
 from fedclade.data.examples import Part, Pool
-from fedclade.fleet.site import Held
-from fedclade.nouns import ClientId, InputError, checked_ids
+from fedclade.fleet.site import OwnNet, SiteClient
 
-Loaded = ClientData | tuple[ArrayLike, ArrayLike]
-LoadData = Callable[[Mapping[str, object]], Loaded]
+if TYPE_CHECKING:
+    from fedclade.fleet.flower.apps import ClientApp
+
+LoadedData = ClientData | tuple[ArrayLike, ArrayLike]
+LoadData = Callable[[Mapping[str, object]], LoadedData]
 """From a SuperNode's node-config to the examples of its site: (inputs, labels), or both parts as a `ClientData`."""
-UNFINISHED = "new-"  # how the name of a folder begins that is still being written
-A_DAY = 86400.0  # seconds
+UNFINISHED_PREFIX = "new-"  # of a folder that is still being written
+DAY_SECONDS = 86400.0  # seconds
 TEST_SHARE = 0.2  # of (inputs, labels)
 
 
-def find(load_data: LoadData, config: Mapping[str, object], run: str) -> Held:
+def client_app(load_data: LoadData, net: OwnNet | None = None) -> "ClientApp":
+    """The ClientApp of a site. `net`: the function that makes the module, where the experiment names none."""
+    from fedclade.fleet.flower import apps
+
+    return apps.client_app(partial(find_client, load_data), net)
+
+
+def find_client(load_data: LoadData, config: Mapping[str, object], run: str) -> SiteClient:
     """The client that this node is."""
     name = config.get("name")
     if not isinstance(name, str):
-        raise InputError(
-            "the site has no name", where="--node-config", got=repr(name), need='name="...", the client\'s stable name'
-        )
+        need = 'name="...", the client\'s stable name'
+        raise InputError("the site has no name", where="--node-config", got=repr(name), need=need)
     checked_ids([name], where="--node-config")
-    data = kept(name, run, lambda: made_of(load_data(config), name))
-    return Held(name, lambda _: data)
+    data = load_once(name, run, lambda: to_client_data(load_data(config), name))
+    return SiteClient(name, lambda _: data)
 
 
-def made_of(loaded: Loaded, name: ClientId) -> ClientData:
-    """What `load_data` gave, as a client's data. That they fit the experiment is checked at the enrolment."""
+def to_client_data(loaded: LoadedData, name: ClientId) -> ClientData:
+    """The result of `load_data` as a client's data. The enrolment checks that they fit the experiment."""
     if isinstance(loaded, ClientData):
         return loaded
     if not isinstance(loaded, tuple) or len(loaded) != 2:
         raise InputError(
             "load_data gave something else", got=type(loaded).__name__, need="(inputs, labels) or a ClientData"
         )
-    return held_by(name, loaded, test=TEST_SHARE, seed=0, where="load_data")
+    return make_client_data(name, loaded, test=TEST_SHARE, seed=0, where="load_data")
 
 
-def kept(name: ClientId, run: str, load: Callable[[], ClientData]) -> ClientData:
+def load_once(name: ClientId, run: str, load: Callable[[], ClientData]) -> ClientData:
     """The examples of a run: from the disk, or loaded and written there. The last run of a site is kept."""
-    home = cache() / hashlib.sha256(name.encode()).hexdigest()[:16]
-    place = home / hashlib.sha256(run.encode()).hexdigest()[:16]
+    site_folder = cache_folder() / hashlib.sha256(name.encode()).hexdigest()[:16]
+    run_folder = site_folder / hashlib.sha256(run.encode()).hexdigest()[:16]
     with suppress(FileNotFoundError):  # not there yet, or another run has just taken its place
-        return ClientData(read(place, "train"), read(place, "test"))
+        return ClientData(read_part(run_folder, "train"), read_part(run_folder, "test"))
     data = load()
-    home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    aside = Path(tempfile.mkdtemp(dir=home, prefix=UNFINISHED))  # readable for this user alone
+    site_folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    aside = Path(tempfile.mkdtemp(dir=site_folder, prefix=UNFINISHED_PREFIX))  # readable for this user alone
     for use, part in (("train", data.train), ("test", data.test)):
-        np.save(aside / f"{use}-inputs.npy", stored(part))
+        np.save(aside / f"{use}-inputs.npy", storable_inputs(part))
         np.save(aside / f"{use}-labels.npy", part.labels)
     try:
-        aside.rename(place)
+        aside.rename(run_folder)
     except OSError:  # another process of this site was faster
         shutil.rmtree(aside, ignore_errors=True)
-    for old in home.iterdir():
-        if old != place and not (old.name.startswith(UNFINISHED) and age(old) < A_DAY):
+    for old in site_folder.iterdir():
+        if old != run_folder and not (old.name.startswith(UNFINISHED_PREFIX) and age(old) < DAY_SECONDS):
             shutil.rmtree(old, ignore_errors=True)
     return data
 
 
 def age(path: Path) -> float:
-    """Seconds since something was written there; none if it is gone."""
+    """Seconds since a file was written there; 0 if it is gone."""
     with suppress(FileNotFoundError):
         return time.time() - path.stat().st_mtime
     return 0.0
 
 
-def cache() -> Path:
-    """Where a site keeps its examples: beside Flower's own files, or in the user's cache."""
+def cache_folder() -> Path:
+    """The folder for a site's examples: beside Flower's own files, or in the user's cache."""
     flower = os.environ.get("FLWR_HOME")
     return (Path(flower) if flower else user_cache_path("fedclade")) / "fedclade-sites"
 
 
-def stored(part: Part) -> np.ndarray:
+def storable_inputs(part: Part) -> np.ndarray:
     """Inputs as a pool holds them: words in four bytes."""
     inputs = part.inputs
     return inputs.astype(np.int32) if inputs.dtype == np.int64 else inputs
 
 
-def read(place: Path, use: str) -> Part:
+def read_part(run_folder: Path, use: str) -> Part:
     """One part, from its files."""
-    inputs = np.load(place / f"{use}-inputs.npy", mmap_mode="r")
-    labels = np.load(place / f"{use}-labels.npy")
+    inputs = np.load(run_folder / f"{use}-inputs.npy", mmap_mode="r")
+    labels = np.load(run_folder / f"{use}-labels.npy")
     return Part(Pool(inputs, labels), np.arange(len(labels), dtype=np.int64))

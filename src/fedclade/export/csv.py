@@ -5,17 +5,17 @@ import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from fedclade.export.history import COLUMNS, rows
-from fedclade.runs.durable import write_file
-from fedclade.runs.folder import RunFolder
+from fedclade.export.history import COLUMNS, round_rows
+from fedclade.store.durable_files import write_file
+from fedclade.store.run_folder import RunFolder
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_csv(folder: RunFolder, out: Path) -> list[Path]:
-    """Write rounds.csv and clients.csv; what is not known is empty."""
+    """Write rounds.csv and clients.csv; an unknown value is empty."""
     out.mkdir(parents=True, exist_ok=True)
-    rounds = [{"round": row.round, "time": row.time, **row.figures} for row in rows(folder)]
+    rounds = [{"round": row.event.round, "time": row.event.time, **row.metrics} for row in round_rows(folder)]
     table = folder.clients()
     written = {
         out / "rounds.csv": as_csv(COLUMNS, rounds),
@@ -26,9 +26,9 @@ def write_csv(folder: RunFolder, out: Path) -> list[Path]:
     return list(written)
 
 
-def harmless(value: object) -> object:
+def escape_formula(value: object) -> object:
     """Text that a spreadsheet would take for a formula, made text again by a leading apostrophe."""
-    if not isinstance(value, str) or not value.startswith(FORMULA):
+    if not isinstance(value, str) or not value.startswith(FORMULA_STARTS):
         return value
     try:
         float(value)
@@ -42,5 +42,5 @@ def as_csv(columns: Sequence[str], lines: Sequence[Mapping[str, object]]) -> byt
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
-    writer.writerows({name: harmless(value) for name, value in line.items()} for line in lines)
+    writer.writerows({name: escape_formula(value) for name, value in line.items()} for line in lines)
     return text.getvalue().encode()

@@ -2,70 +2,47 @@
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
 
-from fedclade.runs.folder import RunFolder
-from fedclade.runs.metrics import FIGURES
+from fedclade.core.settings import flat_table
+from fedclade.runs.metrics import METRICS
+from fedclade.store.events import EvaluationEvent, StartEvent, TrafficEvent
+from fedclade.store.run_folder import RunFolder
 
-MOVED = ("bytes_up", "bytes_down", "took_part")
-JUDGED = (*FIGURES, "group_count", "ari")
-COLUMNS = ("round", "time", *MOVED, "refused", "silent", *JUDGED)
+TRAFFIC_COLUMNS = ("bytes_up", "bytes_down", "took_part")
+EVALUATION_COLUMNS = (*METRICS, "group_count", "ari")
+COLUMNS = ("round", "time", *TRAFFIC_COLUMNS, "refused", "silent", *EVALUATION_COLUMNS)
 
 
 @dataclass(frozen=True)
-class Row:
+class RoundRow:
     """One round: 0 is the start."""
 
-    round: int
-    time: str
-    figures: Mapping[str, float | None]
+    event: TrafficEvent
+    metrics: Mapping[str, float | None]
     """By the names of COLUMNS; those of an evaluation are None where there was none."""
 
-    @property
-    def seconds(self) -> float:
-        """When it was, since 1970."""
-        return datetime.fromisoformat(self.time).timestamp()
-
-    def known(self) -> Iterator[tuple[str, float]]:
-        """The figures that this round has."""
-        return ((name, value) for name, value in self.figures.items() if value is not None)
+    def known_metrics(self) -> Iterator[tuple[str, float]]:
+        """The metrics that this round has."""
+        return ((name, value) for name, value in self.metrics.items() if value is not None)
 
 
-def rows(folder: RunFolder) -> list[Row]:
+def round_rows(folder: RunFolder) -> list[RoundRow]:
     """All rounds so far."""
-    found: dict[int, Row] = {}
+    found: dict[int, RoundRow] = {}
     for event in folder.events():
-        number = event.get("round")
-        if not isinstance(number, int):
-            continue
-        if event["event"] in ("start", "round"):
-            figures: dict[str, float | None] = {name: figure(event.get(name)) for name in MOVED}
-            for name in ("refused", "silent"):
-                listed = event.get(name)
-                figures[name] = len(listed) if isinstance(listed, list) else 0
-            found[number] = Row(number, str(event["time"]), {**figures, **dict.fromkeys(JUDGED)})
-        elif event["event"] == "evaluation" and number in found:
-            before = found[number]
-            judged = {name: figure(event.get(name)) for name in JUDGED}
-            found[number] = Row(number, before.time, {**before.figures, **judged})
+        if event.round == 0 and not isinstance(event, StartEvent):
+            continue  # its round cannot be read
+        if isinstance(event, TrafficEvent):
+            metrics: dict[str, float | None] = {name: getattr(event, name) for name in TRAFFIC_COLUMNS}
+            metrics |= {"refused": len(event.refused), "silent": len(event.silent)}
+            found[event.round] = RoundRow(event, {**metrics, **dict.fromkeys(EVALUATION_COLUMNS)})
+        elif isinstance(event, EvaluationEvent) and (row := found.get(event.round)) is not None:
+            evaluated = {name: getattr(event, name) for name in EVALUATION_COLUMNS}
+            found[event.round] = replace(row, metrics={**row.metrics, **evaluated})
     return [found[number] for number in sorted(found)]
 
 
-def figure(value: object) -> float | None:
-    """A number; None where it is not known."""
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def settings(folder: RunFolder) -> dict[str, str]:
+def flat_settings(folder: RunFolder) -> dict[str, str]:
     """The experiment, flat: `local.lr` and the like."""
-    return dict(flat(tomllib.loads(folder.asked()), ""))
-
-
-def flat(table: Mapping[str, object], before: str) -> Iterator[tuple[str, str]]:
-    """The settings of a table by their full names."""
-    for key, value in table.items():
-        if isinstance(value, Mapping):
-            yield from flat(value, f"{before}{key}.")
-        else:
-            yield before + key, str(value)
+    return flat_table(tomllib.loads(folder.experiment_toml()))

@@ -1,12 +1,12 @@
-"""A run as TensorBoard reads it: a curve for each figure, and how accuracy is spread over clients."""
+"""A run for TensorBoard: a curve for each metric, and histograms of the clients' accuracy."""
 
 from pathlib import Path
 
 import numpy as np
 
-from fedclade.export.history import rows, settings
-from fedclade.nouns import InputError
-from fedclade.runs.folder import RunFolder
+from fedclade.core import InputError
+from fedclade.export.history import flat_settings, round_rows
+from fedclade.store.run_folder import RunFolder
 
 
 def write_tensorboard(folder: RunFolder, out: Path) -> list[Path]:
@@ -14,17 +14,16 @@ def write_tensorboard(folder: RunFolder, out: Path) -> list[Path]:
     from tensorboardX import SummaryWriter
 
     if out.exists() and any(out.iterdir()):
-        raise InputError(
-            "the folder is taken", where=str(out), got="something that is there", need="a new or empty one"
-        )
+        got = "something that is there"
+        raise InputError("the folder is taken", where=str(out), got=got, need="a new or empty one")
     when: dict[int, float] = {}
     with SummaryWriter(logdir=str(out)) as writer:
-        asked = "\n".join(f"    {name} = {value}" for name, value in settings(folder).items())
+        asked = "\n".join(f"    {name} = {value}" for name, value in flat_settings(folder).items())
         writer.add_text("experiment", asked, 0)
-        for row in rows(folder):
-            when[row.round] = row.seconds
-            for name, value in row.known():
-                writer.add_scalar(name, value, row.round, row.seconds)
+        for row in round_rows(folder):
+            when[row.event.round] = row.event.seconds
+            for name, value in row.known_metrics():
+                writer.add_scalar(name, value, row.event.round, row.event.seconds)
         table = folder.clients()
         numbers, accuracies = table["round"].to_numpy(), table["accuracy"].to_numpy()
         for number in np.unique(numbers):

@@ -2,11 +2,11 @@
 
 from fedclade.fleet.fleet import Fleet, ModelShape, Observer, Sketching, WeightFiles
 from fedclade.fleet.ledger import Ledger
-from fedclade.fleet.results import Described, Flags, Losses, Means, Scatter, Scores, Sketches, Updates
+from fedclade.fleet.results import ClientMoments, Flags, Losses, Means, Scatter, Scores, Sketches, Updates
 from fedclade.fleet.transport import Enrolment, Transport
 
 __all__ = [
-    "Described",
+    "ClientMoments",
     "Enrolment",
     "Flags",
     "Fleet",

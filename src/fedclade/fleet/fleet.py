@@ -13,38 +13,33 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fedclade.core import Assignment, ClientId, Encoding, InputError, Moments, Round, Row, Rows
+from fedclade.core.points import require_tunable
 from fedclade.fleet.gate import Gate
 from fedclade.fleet.ledger import Ledger
-from fedclade.fleet.results import Described, Flags, Losses, Means, Scatter, Scores, Sketches, Updates
+from fedclade.fleet.results import ClientMoments, Flags, Losses, Means, Scatter, Scores, Sketches, Updates
 from fedclade.fleet.transport import Enrolment, Transport
-from fedclade.nouns import Assignment, ClientId, Encoding, InputError, Moments, Round, Row, Rows
-from fedclade.nouns.points import tunable
 from fedclade.wire import Reply, Request, Verb
 from fedclade.wire import verbs as wire
 from fedclade.wire.message import Fields
 
-NOTHING: Rows = np.zeros((0, 0), np.float32)
-PIECE = 2**16  # numbers of a model that are added at once
-WIDEST = (
-    2**12
-)  # numbers of an example whose products are summed: 34 MB from each client, and their square on the server
+NO_ROWS: Rows = np.zeros((0, 0), np.float32)
+CHUNK_SIZE = 2**16  # numbers of a model that are added at once
+MAX_SCATTER_WIDTH = 2**12  # numbers of an example in `scatter`: 34 MB from each client, 134 MB on the server
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 class WeightFiles(Protocol):
-    """Encoders and attention networks as the server has them."""
+    """Encoders, and weights of attention networks, as the server has them: by name, or from a file."""
 
-    def encoder(self, name: str) -> Encoding:
-        """The one of this name, or in this file."""
-        ...
+    def encoder(self, name: str) -> Encoding: ...
 
-    def attention(self, name: str, kind: str) -> Row:
-        """The weights of the network of this name, or in this file; of this kind."""
-        ...
+    def attention(self, name: str, kind: str) -> Row: ...
 
 
 @dataclass(frozen=True)
@@ -70,15 +65,46 @@ class Sketching:
     weights: Row | None = None
     """What clients are sent; None: the encoder's own."""
     epochs: int = 0
-    """So many of fine-tuning first, at every client."""
+    """Epochs of fine-tuning first, at every client."""
     basis: Rows | None = None
     """A middle, then components, (1 + components, numbers of an encoded example): points are places in it."""
-    own: int = 0
-    """The same in so many principal components of each client's own."""
+    own_components: int = 0
+    """Points are places in so many principal components of each client's own examples; 0: they are not."""
 
 
 Observer = Callable[[Sequence[ClientId], NDArray[np.float32]], None]
-"""Shown how alike clients are, (clients, clients), by what a method compares: for the run's metrics alone."""
+"""Gets how alike clients are, (clients, clients), by what a method compares: for the run's metrics alone."""
+
+
+@dataclass(frozen=True, eq=False)
+class Replies:
+    """The replies to one call of a verb, in the order of the request."""
+
+    replies: tuple[Reply, ...]
+
+    @property
+    def clients(self) -> tuple[ClientId, ...]:
+        return tuple(reply.client for reply in self.replies)
+
+    @property
+    def examples(self) -> NDArray[np.int64]:
+        """How many examples each reply is about, (clients,)."""
+        return np.array([reply.examples for reply in self.replies], np.int64)
+
+    @property
+    def tokens(self) -> dict[ClientId, int]:
+        return {reply.client: int(reply.arrays["token"]) for reply in self.replies}
+
+    def stack(self, name: str, dtype: type[Scalar], *shape: int) -> NDArray[Scalar]:
+        """The arrays of this name, which have this shape: (clients, *shape)."""
+        table = np.empty((len(self.replies), *shape), dtype)
+        for number, reply in enumerate(self.replies):
+            table[number] = reply.arrays[name]
+        return table
+
+    def by_client(self, name: str, dtype: type[Scalar]) -> dict[ClientId, NDArray[Scalar]]:
+        """The array of this name, of any shape, from each client."""
+        return {reply.client: np.asarray(reply.arrays[name], dtype) for reply in self.replies}
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +124,6 @@ class Fleet:
         self.close()
 
     def close(self) -> None:
-        """Let go of the transport."""
         self.transport.close()
 
     def begin(self, number: int, observer: Observer | None = None) -> "Fleet":
@@ -109,21 +134,17 @@ class Fleet:
     # -- what is known without asking ---------------------------------------------------------------------------------
 
     @cached_property
-    def enrolled(self) -> Mapping[ClientId, Enrolment]:
+    def enrolments(self) -> Mapping[ClientId, Enrolment]:
         """What each client said of itself when it joined."""
-        return self.transport.enrolled()
-
-    @cached_property
-    def _clients(self) -> tuple[ClientId, ...]:
-        return tuple(self.enrolled)
+        return self.transport.enrolments()
 
     def clients(self) -> tuple[ClientId, ...]:
         """The clients that can be asked in this round, in sorted order; newcomers appear here."""
-        return self._clients
+        return tuple(self.enrolments)
 
     def examples(self, clients: Sequence[ClientId]) -> dict[ClientId, int]:
         """How many training examples each client said it has when it joined."""
-        return {client: self.enrolled[client].train for client in clients}
+        return {client: self.enrolments[client].train for client in clients}
 
     def layers(self) -> tuple[int, ...]:
         """How many numbers of a model belong to each trained layer, in their order."""
@@ -134,13 +155,12 @@ class Fleet:
         return self.files.encoder(encoder).weights
 
     def attention(self, network: str, kind: str) -> Row:
-        """The weights of this attention network, of this kind."""
         return self.files.attention(network, kind)
 
     def show_similarities(self, clients: Sequence[ClientId], values: NDArray[np.float32]) -> None:
-        """Show the run how alike clients are by what the method compares: it may know planted groups, a method may not.
+        """Show the run how alike clients are by what the method compares; nothing is sent, and nothing comes back.
 
-        Nothing is sent, nothing is kept, and nothing comes back.
+        The run compares it with planted groups, which a method may not know.
         """
         if self.observer is not None:
             self.observer(clients, values)
@@ -152,18 +172,12 @@ class Fleet:
 
         The pull of `now.proximal` is to where a client starts, or to this model.
         """
-        models = models_of(starts)
+        rows = one_row_each(starts)
         if towards is not None:
-            models = ((client, np.concatenate([row, towards[None]])) for client, row in models)
-        heard = list(self.ask(wire.TRAIN, models, wire.TrainFields(), now))
-        return Updates(
-            clients=clients_of(heard),
-            rows=np.stack([np.asarray(reply.arrays["row"], np.float32) for reply in heard])
-            if heard
-            else np.zeros((0, self.model.parameters), np.float32),
-            examples=examples_of(heard),
-            losses=np.array([reply.arrays["loss"] for reply in heard], np.float64),
-        )
+            rows = ((client, np.concatenate([row, towards[None]])) for client, row in rows)
+        heard = Replies(tuple(self.ask(wire.TRAIN, rows, wire.TrainFields(), now)))
+        models = heard.stack("row", np.float32, self.model.parameters)
+        return Updates(heard.clients, models, heard.examples, heard.stack("loss", np.float64))
 
     def train_mean(self, starts: Assignment, now: Round, encoder: str = "") -> Means:
         """Each client trains the model it is assigned; a mean for each model comes back.
@@ -171,17 +185,17 @@ class Fleet:
         One sum for each model, whatever the number of clients; double precision, in request order. With the name of an
         encoder the models are weights of that, and are trained to give examples back.
         """
+        verb, kind = wire.TRAIN_MEAN, ""
+        if encoder:
+            verb, kind = wire.TUNE, require_tunable(self.files.encoder(encoder), encoder).kind
         sums = np.zeros(starts.rows.shape, np.float64)
         examples = np.zeros(len(starts.rows), np.int64)
         heard: list[ClientId] = []
         loss = 0.0
-        verb, fields = wire.TRAIN_MEAN, wire.TrainFields()
-        if encoder:
-            verb, fields = wire.TUNE, wire.TrainFields(encoder=tunable(self.files.encoder(encoder), encoder).kind)
-        for reply in self.ask(verb, models_of(starts), fields, now):
-            home = starts.home[reply.client]
-            add_weighted(sums[home], np.asarray(reply.arrays["row"], np.float32), reply.examples)
-            examples[home] += reply.examples
+        for reply in self.ask(verb, one_row_each(starts), wire.TrainFields(encoder=kind), now):
+            number = starts.row_by_client[reply.client]
+            add_weighted(sums[number], np.asarray(reply.arrays["row"], np.float32), reply.examples)
+            examples[number] += reply.examples
             heard.append(reply.client)
             loss += float(reply.arrays["loss"]) * reply.examples
         answered = examples > 0
@@ -192,52 +206,39 @@ class Fleet:
 
     def losses(self, clients: Sequence[ClientId], rows: Rows, now: Round) -> Losses:
         """Every model on every client's training data; nothing is trained."""
-        heard = list(self.ask(wire.LOSSES, ((client, rows) for client in clients), wire.NoFields(), now))
-        table = np.array([reply.arrays["losses"] for reply in heard], np.float64).reshape(len(heard), len(rows))
-        return Losses(clients_of(heard), table, examples_of(heard))
+        heard = Replies(tuple(self.ask(wire.LOSSES, same_rows(clients, rows), wire.NoFields(), now)))
+        return Losses(heard.clients, heard.stack("losses", np.float64, len(rows)), heard.examples)
 
     def evaluate(self, models: Assignment, now: Round) -> Scores:
         """Every client tests the model it is assigned on its own test part."""
-        heard = list(self.ask(wire.EVALUATE, models_of(models), wire.NoFields(), now))
-        return Scores(
-            clients=clients_of(heard),
-            correct=np.array([reply.arrays["correct"] for reply in heard], np.int64),
-            examples=examples_of(heard),
-            losses=np.array([reply.arrays["loss"] for reply in heard], np.float64),
-        )
+        heard = Replies(tuple(self.ask(wire.EVALUATE, one_row_each(models), wire.NoFields(), now)))
+        correct, losses = heard.stack("correct", np.int64), heard.stack("loss", np.float64)
+        return Scores(heard.clients, correct, heard.examples, losses)
 
     def sketch(self, clients: Sequence[ClientId], how: Sketching, now: Round) -> Sketches:
         """Each client encodes its training data and reduces them to at most so many points."""
         found = self.files.encoder(how.encoder)
-        rows, width = sent_for(found, how)
+        rows, width = sketch_rows(found, how)
         fields = wire.SketchFields(
-            encoder=found.kind, points=how.points, features=width, epochs=how.epochs, own=how.own
+            encoder=found.kind, points=how.points, features=width, epochs=how.epochs, own_components=how.own_components
         )
-        heard = list(self.ask(wire.SKETCH, ((client, rows) for client in clients), fields, now))
-        return Sketches(
-            points={reply.client: np.asarray(reply.arrays["points"], np.float32) for reply in heard},
-            counts={reply.client: np.asarray(reply.arrays["counts"], np.int64) for reply in heard},
-            tokens=tokens_of(heard),
-        )
+        heard = Replies(tuple(self.ask(wire.SKETCH, same_rows(clients, rows), fields, now)))
+        return Sketches(heard.by_client("points", np.float32), heard.by_client("counts", np.int64), heard.tokens)
 
     def scatter(self, clients: Sequence[ClientId], encoder: str, now: Round) -> Scatter:
         """The sums of all clients' encoded examples and of their outer products.
 
         Each reply is added and forgotten, in request order.
         """
-        width = without_weights(self.files.encoder(encoder), encoder).width
-        if width > WIDEST:
-            raise InputError(
-                "examples are too large for a basis of all",
-                where="fleet.scatter",
-                got=f"{width} numbers each",
-                need=f"at most {WIDEST}",
-                do='method.basis = "own", or smaller examples',
-            )
+        width = require_no_weights(self.files.encoder(encoder), encoder).width
+        if width > MAX_SCATTER_WIDTH:
+            what, do = "examples are too large for a basis of all", 'method.basis = "own", or smaller examples'
+            got, need = f"{width} numbers each", f"at most {MAX_SCATTER_WIDTH}"
+            raise InputError(what, where="fleet.scatter", got=got, need=need, do=do)
         total, triangle = np.zeros(width), np.zeros(width * (width + 1) // 2)
         examples, heard = 0, []
         fields = wire.EncodedFields(encoder=encoder, features=width)
-        for reply in self.ask(wire.SCATTER, without_models(clients), fields, now):
+        for reply in self.ask(wire.SCATTER, same_rows(clients), fields, now):
             total += np.asarray(reply.arrays["total"], np.float64)
             triangle += np.asarray(reply.arrays["products"], np.float64)
             examples += reply.examples
@@ -246,23 +247,23 @@ class Fleet:
         products[np.triu_indices(width)] = triangle
         return Scatter(examples, total, products + np.triu(products, 1).T, tuple(heard))
 
-    def moments(self, clients: Sequence[ClientId], encoder: str, fewest: int, noise: float, now: Round) -> Described:
-        """Each client tells count, mean and variance of every label with so many examples, in this encoding."""
-        width, classes = without_weights(self.files.encoder(encoder), encoder).width, self.model.classes
-        fields = wire.MomentFields(encoder=encoder, features=width, classes=classes, fewest=fewest, noise=noise)
-        heard = list(self.ask(wire.MOMENTS, without_models(clients), fields, now, keep=tells_of_a_label))
-        moments = Moments(
-            clients_of(heard),
-            np.array([reply.arrays["counts"] for reply in heard], np.int64).reshape(len(heard), classes),
-            np.array([reply.arrays["means"] for reply in heard], np.float32).reshape(len(heard), classes, width),
-            np.array([reply.arrays["variances"] for reply in heard], np.float32).reshape(len(heard), classes),
+    def moments(
+        self, clients: Sequence[ClientId], encoder: str, min_examples: int, noise: float, now: Round
+    ) -> ClientMoments:
+        """Count, mean and variance of every label with so many examples, from each client, in this encoding."""
+        width, classes = require_no_weights(self.files.encoder(encoder), encoder).width, self.model.classes
+        fields = wire.MomentFields(
+            encoder=encoder, features=width, classes=classes, min_examples=min_examples, noise=noise
         )
-        return Described(moments, tokens_of(heard))
+        heard = Replies(tuple(self.ask(wire.MOMENTS, same_rows(clients), fields, now)))
+        counts, variances = heard.stack("counts", np.int64, classes), heard.stack("variances", np.float32, classes)
+        means = heard.stack("means", np.float32, classes, width)
+        return ClientMoments(Moments(heard.clients, counts, means, variances), heard.tokens)
 
-    def changed(self, tokens: Mapping[ClientId, int], now: Round) -> Flags:
-        """Each client says whether its training data are still those of this token."""
+    def data_changed(self, tokens: Mapping[ClientId, int], now: Round) -> Flags:
+        """Each client says whether its training data are others than those of this token."""
         each = {client: wire.ChangedFields(token=token) for client, token in tokens.items()}
-        heard = self.ask(wire.CHANGED, without_models(tokens), each.__getitem__, now)
+        heard = self.ask(wire.CHANGED, same_rows(tokens), each.__getitem__, now)
         return Flags({reply.client: bool(reply.arrays["changed"]) for reply in heard})
 
     # -- one trip -----------------------------------------------------------------------------------------------------
@@ -273,77 +274,54 @@ class Fleet:
         rows: Iterable[tuple[ClientId, Rows]],
         fields: Fields | Callable[[ClientId], Fields],
         now: Round,
-        keep: Callable[[Reply], bool] = lambda _: True,
     ) -> Iterator[Reply]:
         """The replies that the gate lets through, in the order of the request; all of it in the ledger.
 
-        `fields` are those of all clients, or a function that gives each its own. A reply that is not kept is as good
-        as none.
+        `fields` are those of all clients, or a function that gives each its own.
         """
         own: Any = fields if callable(fields) else lambda _: fields
         requests = {client: Request(verb, client, now, sent, own(client)) for client, sent in rows}
         for client in requests:
-            if client not in self.enrolled:
-                raise InputError(
-                    f'there is no client "{client}"', where=f"fleet.{verb.name}", need="a client of the fleet"
-                )
-        self.ledger.book_requests(verb, requests)
-        gate, heard = Gate(requests, self.enrolled), set()
+            if client not in self.enrolments:
+                where = f"fleet.{verb.name}"
+                raise InputError(f'there is no client "{client}"', where=where, need="a client of the fleet")
+        self.ledger.record_requests(verb, requests)
+        gate, heard = Gate(requests, self.enrolments), set()
         waits = perf_counter()
         for reply in gate.admit(self.transport.carry(requests)):
             self.ledger.seconds += perf_counter() - waits
-            if keep(reply):
-                self.ledger.book_reply(verb, reply)
+            if verb.is_kept(reply):
+                self.ledger.record_reply(verb, reply)
                 heard.add(reply.client)
                 yield reply
             waits = perf_counter()
         self.ledger.seconds += perf_counter() - waits
-        self.ledger.book_missing(verb, requests, heard, gate.refused)
+        self.ledger.record_missing(verb, requests, heard, gate.refusals)
 
 
-def models_of(models: Assignment) -> Iterator[tuple[ClientId, Rows]]:
+def one_row_each(models: Assignment) -> Iterator[tuple[ClientId, Rows]]:
     """Each client with the one model that it is sent, (1, parameters)."""
-    return ((client, models.rows[row : row + 1]) for client, row in models.home.items())
+    return ((client, models.rows[row : row + 1]) for client, row in models.row_by_client.items())
 
 
-def without_models(clients: Iterable[ClientId]) -> Iterator[tuple[ClientId, Rows]]:
-    """Each client, with nothing sent along."""
-    return ((client, NOTHING) for client in clients)
-
-
-def clients_of(heard: Sequence[Reply]) -> tuple[ClientId, ...]:
-    """Whose replies these are."""
-    return tuple(reply.client for reply in heard)
-
-
-def examples_of(heard: Sequence[Reply]) -> NDArray[np.int64]:
-    """How many examples each reply is about."""
-    return np.array([reply.examples for reply in heard], np.int64)
-
-
-def tokens_of(heard: Sequence[Reply]) -> dict[ClientId, int]:
-    """By which each client knows its data again."""
-    return {reply.client: int(reply.arrays["token"]) for reply in heard}
-
-
-def tells_of_a_label(reply: Reply) -> bool:
-    """Whether moments are those of any example."""
-    return bool(reply.arrays["counts"].any())
+def same_rows(clients: Iterable[ClientId], rows: Rows = NO_ROWS) -> Iterator[tuple[ClientId, Rows]]:
+    """Each client with the same rows, or with none."""
+    return ((client, rows) for client in clients)
 
 
 def add_weighted(total: NDArray[np.float64], row: Row, weight: int) -> None:
     """Add a weighted model to its sum, in place; piece by piece, so that what is multiplied stays in a near cache."""
-    for start in range(0, len(row), PIECE):
-        total[start : start + PIECE] += np.multiply(row[start : start + PIECE], weight, dtype=np.float64)
+    for start in range(0, len(row), CHUNK_SIZE):
+        total[start : start + CHUNK_SIZE] += np.multiply(row[start : start + CHUNK_SIZE], weight, dtype=np.float64)
 
 
-def sent_for(found: Encoding, how: Sketching) -> tuple[Rows, int]:
-    """What clients are sent along, and how many numbers a point has.
+def sketch_rows(found: Encoding, how: Sketching) -> tuple[Rows, int]:
+    """The rows that clients are sent, and how many numbers a point has.
 
-    What does not encode is sent only where clients fine-tune.
+    Weights that do not encode are sent only where clients fine-tune.
     """
-    if how.basis is not None or how.own:
-        without_weights(found, how.encoder)
+    if how.basis is not None or how.own_components:
+        require_no_weights(found, how.encoder)
     if how.basis is not None:
         form = how.basis.shape
         if len(form) != 2 or form[1] != found.width or form[0] < 2:
@@ -351,13 +329,13 @@ def sent_for(found: Encoding, how: Sketching) -> tuple[Rows, int]:
             raise InputError("a basis does not fit", where="fleet.sketch", got=str(form), need=need)
         return how.basis, form[0] - 1
     if how.epochs:
-        tunable(found, how.encoder)
+        require_tunable(found, how.encoder)
     weights = found.weights if how.weights is None else how.weights
-    sent = weights if how.epochs else weights[: found.part]
-    return sent[None] if len(sent) else NOTHING, how.own or found.width
+    sent = weights if how.epochs else weights[: found.encoder_size]
+    return sent[None] if len(sent) else NO_ROWS, how.own_components or found.width
 
 
-def without_weights(found: Encoding, name: str) -> Encoding:
+def require_no_weights(found: Encoding, name: str) -> Encoding:
     """An encoder that every client has, or an error."""
     if len(found.weights):
         raise InputError(f"encoder {name} has weights", need="one that every client has")

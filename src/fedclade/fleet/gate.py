@@ -1,4 +1,4 @@
-"""The gate: every reply is compared with what the server asked, alone, before anybody uses it.
+"""The gate: every reply is compared with the request, alone, before it is used.
 
 A reply that does not fit is refused and recorded; for the method it is as if the client had been silent. Nothing that a
 client sends raises an exception here.
@@ -6,15 +6,15 @@ client sends raises an exception here.
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from fedclade.core import ClientId
 from fedclade.fleet.transport import Enrolment
-from fedclade.nouns import ClientId
 from fedclade.wire import Arrival, Refusal, Reply, quote
 from fedclade.wire.message import AnyRequest
 
-IMPLAUSIBLE = 10  # a client does not suddenly have so many times the examples that it joined with
+MAX_EXAMPLE_FACTOR = 10  # a client does not suddenly have so many times the examples that it joined with
 
 
-def fault(reply: Reply, request: AnyRequest, enrolled: int) -> str:
+def fault(reply: Reply, request: AnyRequest, enrolled_examples: int) -> str:
     """What is wrong with this reply to this request; empty if nothing is."""
     verb = request.verb
     said: object = reply.verb  # a client may say anything
@@ -22,8 +22,9 @@ def fault(reply: Reply, request: AnyRequest, enrolled: int) -> str:
         return f"verb: got {quote(said)}, need {verb.name!r}"
     if type(reply.round) is not int or reply.round != request.now.number:
         return f"round: got {quote(reply.round)}, need {request.now.number}"
-    if type(reply.examples) is not int or not 0 < reply.examples <= IMPLAUSIBLE * enrolled:
-        return f"examples: got {quote(reply.examples)}, need a whole number from 1 to {IMPLAUSIBLE * enrolled}"
+    most = MAX_EXAMPLE_FACTOR * enrolled_examples
+    if type(reply.examples) is not int or not 0 < reply.examples <= most:
+        return f"examples: got {quote(reply.examples)}, need a whole number from 1 to {most}"
     forms = verb.forms(request)
     if not isinstance(reply.arrays, Mapping) or set(reply.arrays) != set(forms):
         return f"arrays: need {sorted(forms)}"
@@ -36,19 +37,14 @@ def fault(reply: Reply, request: AnyRequest, enrolled: int) -> str:
 class Gate:
     """The gate of one call of a verb: lets replies through in the order of the request."""
 
-    def __init__(self, requests: Mapping[ClientId, AnyRequest], enrolled: Mapping[ClientId, Enrolment]) -> None:
-        self._requests, self._enrolled = requests, enrolled
-        self._refused: list[Refusal] = []
-
-    @property
-    def refused(self) -> tuple[Refusal, ...]:
-        """What was not let through so far."""
-        return tuple(self._refused)
+    def __init__(self, requests: Mapping[ClientId, AnyRequest], enrolments: Mapping[ClientId, Enrolment]) -> None:
+        self._requests, self._enrolments = requests, enrolments
+        self.refusals: list[Refusal] = []
 
     def admit(self, arrivals: Iterable[Arrival]) -> Iterator[Reply]:
         """The replies that fit, one for each client at most, in the order of the request.
 
-        A reply waits here only while one that was asked for before it is missing.
+        A reply waits here only while one that stands before it in the request is missing.
         """
         waiting: dict[ClientId, Reply] = {}
         heard: set[ClientId] = set()
@@ -56,10 +52,11 @@ class Gate:
         turn = next(order, None)
         for reply in arrivals:
             if isinstance(reply, Refusal):
-                self._refused.append(reply)
+                self.refusals.append(reply)
                 continue
             if found := self._fault(reply, heard):
-                self._refuse(reply, found)
+                verb = next(iter(self._requests.values())).verb.name if self._requests else reply.verb
+                self.refusals.append(Refusal(str(reply.client)[:200], verb, found))
                 continue
             heard.add(reply.client)
             waiting[reply.client] = reply
@@ -76,9 +73,5 @@ class Gate:
         if reply.client in heard:
             return "client: has answered already"
         request = self._requests[reply.client]
-        enrolment = self._enrolled[reply.client]
+        enrolment = self._enrolments[reply.client]
         return fault(reply, request, enrolment.train if request.verb.part == "train" else enrolment.test)
-
-    def _refuse(self, reply: Reply, reason: str) -> None:
-        verb = next((request.verb.name for request in self._requests.values()), reply.verb)
-        self._refused.append(Refusal(str(reply.client)[:200], verb, reason))

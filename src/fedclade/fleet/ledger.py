@@ -7,7 +7,7 @@ the transport's own and not counted. Bytes down are those sent out, answered or 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from fedclade.nouns import ClientId
+from fedclade.core import ClientId
 from fedclade.wire.message import AnyRequest, Refusal, Reply
 from fedclade.wire.verb import AnyVerb
 from fedclade.wire.verbs import EVALUATE, TRAIN, TRAIN_MEAN
@@ -30,37 +30,34 @@ class Ledger:
     refused: list[Refusal] = field(default_factory=list)
     silent: list[tuple[str, ClientId]] = field(default_factory=list)
     seconds: float = 0.0
-    """How long clients were waited for."""
+    """How long the server waited for clients."""
 
-    def book_requests(self, verb: AnyVerb, requests: Mapping[ClientId, AnyRequest]) -> None:
-        """These requests go out."""
+    def record_requests(self, verb: AnyVerb, requests: Mapping[ClientId, AnyRequest]) -> None:
         label = verb.ledger_label
-        total = 0
+        self.down.setdefault(label, 0)
+        self.up.setdefault(label, 0)
         for client, request in requests.items():
             size = request.rows.size * PARAMETER + verb.field_bytes
-            total += size
-            self._book_client(verb, client, size)
-        self.down[label] = self.down.get(label, 0) + total
-        self.up.setdefault(label, 0)
+            self.down[label] += size
+            self._record_client(verb, client, size)
 
-    def book_reply(self, verb: AnyVerb, reply: Reply) -> None:
-        """This reply has been let in."""
+    def record_reply(self, verb: AnyVerb, reply: Reply) -> None:
         label = verb.ledger_label
         size = EXAMPLES + sum(array.nbytes for array in reply.arrays.values())
         self.up[label] += size
-        self._book_client(verb, reply.client, size)
+        self._record_client(verb, reply.client, size)
         if label in TRAINING:
             self.trained.add(reply.client)
 
-    def book_missing(
+    def record_missing(
         self, verb: AnyVerb, asked: Iterable[ClientId], heard: Collection[ClientId], refused: Iterable[Refusal]
     ) -> None:
-        """A call is over: what was refused, and who of those that were asked said nothing at all."""
+        """Record, when a call is over, what was refused, and which clients said nothing at all."""
         refused = tuple(refused)
         self.refused.extend(refused)
         accounted = {*heard, *(refusal.client for refusal in refused)}
         self.silent.extend((verb.ledger_label, client) for client in asked if client not in accounted)
 
-    def _book_client(self, verb: AnyVerb, client: ClientId, size: int) -> None:
+    def _record_client(self, verb: AnyVerb, client: ClientId, size: int) -> None:
         if verb.name != EVALUATE.name:
             self.by_client[client] = self.by_client.get(client, 0) + size

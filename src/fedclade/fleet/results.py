@@ -1,7 +1,7 @@
-"""What the verbs of a fleet give back.
+"""The results of the verbs of a fleet.
 
-Results stand in the order of the request, whoever answered first. A client that did not answer, or answered with
-something that the gate refused, is not among them: a method goes on with those who are left.
+They stand in the order of the request, in whatever order replies came. A client that did not answer, or whose reply the
+gate refused, is not among them: a method goes on with the others.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fedclade.nouns import ClientId, Moments, Rows
+from fedclade.core import ClientId, Moments, Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class Updates:
 
     @property
     def loss(self) -> float:
-        """Mean training loss over all examples heard of; NaN if nobody answered."""
+        """As in `Means`."""
         return float(np.average(self.losses, weights=self.examples)) if self.clients else float("nan")
 
 
@@ -36,12 +36,12 @@ class Means:
     """`train_mean`: for every model sent out, the mean of what came back, weighted by examples."""
 
     rows: Rows
-    """(models, parameters); a model that nobody answered for is as it was sent."""
+    """(models, parameters); a model without any reply is as it was sent."""
     examples: NDArray[np.int64]
-    """How many examples stand behind each row; 0: nobody answered."""
+    """How many examples stand behind each row; 0: no client answered."""
     heard: tuple[ClientId, ...]
     loss: float
-    """Mean training loss over all examples heard of; NaN if nobody answered."""
+    """Mean training loss over the examples of all replies; NaN if there is none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ class Sketches:
     counts: Mapping[ClientId, NDArray[np.int64]]
     """How many examples each point stands for."""
     tokens: Mapping[ClientId, int]
-    """As in Described."""
+    """The number by which each client recognises these data; it tells nothing else about them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,17 +100,17 @@ class Scatter:
 
 
 @dataclass(frozen=True, eq=False)
-class Described:
+class ClientMoments:
     """`moments`: the class moments of each client's data."""
 
     moments: Moments
-    """Of the clients that answered and told of a label."""
+    """Of the clients that answered and described a label."""
     tokens: Mapping[ClientId, int]
-    """By which each client knows these data again; it says nothing about them."""
+    """As in `Sketches`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Flags:
     """`changed`: whether each client says that its data are others than those of its token."""
 
-    raised: Mapping[ClientId, bool]
+    changed: Mapping[ClientId, bool]

@@ -1,27 +1,26 @@
-"""A federation in this machine: every client's part is played by a worker, from the examples it holds."""
+"""A federation in this machine: workers play the clients, from the examples that each holds."""
 
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
+from fedclade.client import Client, PathChoice
+from fedclade.core import ClientId, InputError
 from fedclade.data import Federation
 from fedclade.fleet.build import fleet_over
 from fedclade.fleet.fleet import Fleet
 from fedclade.fleet.transport import Enrolment
 from fedclade.fleet.workers import Workers
-from fedclade.local import Asked, Client
 from fedclade.nets import Net
-from fedclade.nouns import ClientId, InputError
 from fedclade.wire import Arrival, Refusal, Reply
 from fedclade.wire.message import AnyRequest
 
 Wire = Callable[[Iterator[Reply]], Iterable[Arrival]]
-"""What becomes of the replies to one call on their way to the server."""
+"""The replies to one call, as they arrive at the server."""
 
 
-def undisturbed(replies: Iterator[Reply]) -> Iterable[Arrival]:
-    """A wire on which nothing happens."""
+def pass_through(replies: Iterator[Reply]) -> Iterable[Arrival]:
     return replies
 
 
@@ -34,36 +33,42 @@ class Simulation:
     """Carries requests to workers; clients never fail, unless the wire loses, delays or changes their replies."""
 
     def __init__(
-        self, federation: Federation, net: Net, *, workers: int = 1, wire: Wire = undisturbed, path: Asked = "auto"
+        self,
+        federation: Federation,
+        net: Net,
+        *,
+        workers: int = 1,
+        wire: Wire = pass_through,
+        path: PathChoice = "auto",
     ) -> None:
         if workers < 0:
             raise InputError("too few workers", where="engine.workers", got=str(workers), need="0 or more")
         known = federation.without_truth()
         client = Client(net, path)
-        self._known, self._wire = known, wire
-        self._enrolled: dict[ClientId, Enrolment] = {}
-        self._turns = sorted({*known.joins.values(), *(change.round for change in known.changes)})
+        self._federation, self._wire = known, wire
+        self._enrolments: dict[ClientId, Enrolment] = {}
+        self._change_rounds = sorted({*known.joins.values(), *(change.round for change in known.changes)})
         self._stage = 0
         some = known[known.clients[0]].train.pool.inputs
         self._workers = Workers(
-            partial(client.answers, held=known.held),
+            partial(client.answer_all, held=known.data_at),
             min(workers, len(known), cores()),
-            warm=lambda: client.warm(some),
-            together=client.together,
+            warm=lambda: client.warm_up(some),
+            clients_at_once=client.path.clients_at_once,
         )
         self.begin(0)
 
     def begin(self, number: int) -> tuple[Refusal, ...]:
         """Costs nothing where nothing has changed."""
-        stage = bisect_right(self._turns, number)
-        if not self._enrolled or stage != self._stage:
+        stage = bisect_right(self._change_rounds, number)
+        if not self._enrolments or stage != self._stage:
             self._stage = stage
-            held = {client: self._known.held(client, number) for client in self._known.present(number)}
-            self._enrolled = {client: Enrolment(len(data.train), len(data.test)) for client, data in held.items()}
+            held = {client: self._federation.data_at(client, number) for client in self._federation.clients_at(number)}
+            self._enrolments = {client: Enrolment(len(data.train), len(data.test)) for client, data in held.items()}
         return ()
 
-    def enrolled(self) -> Mapping[ClientId, Enrolment]:
-        return self._enrolled
+    def enrolments(self) -> Mapping[ClientId, Enrolment]:
+        return self._enrolments
 
     def carry(self, requests: Mapping[ClientId, AnyRequest]) -> Iterable[Arrival]:
         return self._wire(self._workers.ask(requests.values()))
@@ -73,12 +78,11 @@ class Simulation:
         return self._workers.cpu_seconds
 
     def close(self) -> None:
-        """Stop the workers."""
         self._workers.close()
 
 
 def simulated_fleet(
-    federation: Federation, net: Net, *, workers: int = 1, wire: Wire = undisturbed, path: Asked = "auto"
+    federation: Federation, net: Net, *, workers: int = 1, wire: Wire = pass_through, path: PathChoice = "auto"
 ) -> Fleet:
     """All clients of a federation, played on this machine: `with simulated_fleet(...) as fleet`."""
     transport = Simulation(federation, net, workers=workers, wire=wire, path=path)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from fedclade.nouns import ClientId
+from fedclade.core import ClientId
 from fedclade.wire.message import AnyRequest, Arrival, Refusal
 
 
@@ -20,22 +20,20 @@ class Transport(Protocol):
     """The way to some clients and back."""
 
     def begin(self, number: int) -> Sequence[Refusal]:
-        """A round begins: clients come and go. Returns those that asked to come in and were not let."""
+        """Begin a round: clients come and go. Returns the enrolments that were refused."""
         ...
 
-    def enrolled(self) -> Mapping[ClientId, Enrolment]:
+    def enrolments(self) -> Mapping[ClientId, Enrolment]:
         """The clients that can be asked in this round, in sorted order."""
         ...
 
     def carry(self, requests: Mapping[ClientId, AnyRequest]) -> Iterable[Arrival]:
-        """Requests of one verb out; what arrives, in any order."""
+        """Send requests of one verb; yield what arrives, in any order."""
         ...
 
     @property
     def cpu_seconds(self) -> float:
-        """What clients have computed so far, as far as this machine knows."""
+        """Processor time of clients so far, as far as this machine knows."""
         ...
 
-    def close(self) -> None:
-        """Let go of all that carries."""
-        ...
+    def close(self) -> None: ...

@@ -1,21 +1,21 @@
 """FedAvg: one model for all, the mean of what the participants learned (McMahan et al., 2017).
 
-In every round some clients train the common model on their own data; the new one is the mean of theirs, weighted by
-their numbers of examples. Nothing of a single client reaches the server but its part of the mean.
+In every round some clients train the common model on their own data. The new common model is the mean of their models,
+weighted by their numbers of examples. Nothing of a single client reaches the server but its part of the mean.
 """
 
 from dataclasses import dataclass, replace
 
+from fedclade.core import Assignment, ClientId, Round, Row, settings
 from fedclade.fleet import Fleet
-from fedclade.methods.mixing import Absent, mixed
+from fedclade.methods.mixing import Absent, mix_rows
 from fedclade.methods.needs import Needs
 from fedclade.methods.protocol import Facts, First
-from fedclade.nouns import Assignment, ClientId, Round, Row, settings
 
 
 @dataclass(frozen=True, eq=False)
 class OneModel:
-    """One model, and who has it."""
+    """One model, and the clients that have it."""
 
     model: Row
     clients: tuple[ClientId, ...]
@@ -26,7 +26,7 @@ class FedAvg:
     """One model for all clients: the mean of the participants' models."""
 
     absent: Absent = "participants"
-    """Whose models a mean is of: only the participants', or `stale`: also the old ones of those who were not asked."""
+    """Whose models are averaged: those of the participants, or `stale`: also the old one of each absent client."""
 
     def needs(self) -> Needs:
         return Needs()
@@ -37,10 +37,7 @@ class FedAvg:
     def round(self, state: OneModel, fleet: Fleet, now: Round) -> tuple[OneModel, Facts]:
         chosen = now.sample(fleet.clients())
         means = fleet.train_mean(Assignment.of_one(state.model, chosen), now)
-        rows = means.rows
-        if self.absent != "participants":  # everybody counts, and must be gone through
-            models = Assignment.of_one(state.model, fleet.clients())  # who has left weighs nothing
-            rows = mixed(models, means, fleet.examples(models.clients), self.absent)
+        rows = mix_rows(means, self.absent, lambda: Assignment.of_one(state.model, fleet.clients()), fleet)
         return replace(state, model=rows[0]), {"asked": len(chosen), "heard": len(means.heard), "loss": means.loss}
 
     def assignment(self, state: OneModel) -> Assignment:

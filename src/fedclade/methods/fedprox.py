@@ -1,4 +1,4 @@
-"""FedProx: FedAvg whose clients are held back from drifting away (Li et al., 2020).
+"""FedProx: FedAvg with clients that are held back from drifting away (Li et al., 2020).
 
 A client minimises its own loss plus mu/2 |w - w_t|^2, where w_t is the model that it was sent. With mu = 0 this is
 FedAvg.
@@ -9,13 +9,13 @@ from typing import Annotated
 
 from pydantic import Field
 
+from fedclade.core import Assignment, ClientId, Round, settings
 from fedclade.fleet import Fleet
 from fedclade.methods.fedavg import FedAvg, OneModel
 from fedclade.methods.mixing import Absent
 from fedclade.methods.needs import Needs
 from fedclade.methods.protocol import Facts, First
-from fedclade.methods.pull import check_pull
-from fedclade.nouns import Assignment, ClientId, Round, settings
+from fedclade.methods.proximal import check_pull
 
 
 @settings

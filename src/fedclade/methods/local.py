@@ -1,4 +1,4 @@
-"""Local: every client trains alone; nothing is shared. What clients can do without a federation.
+"""Local: every client trains alone and nothing is shared: what clients can do without a federation.
 
 All start from the same initial model. A client that is not asked in a round keeps its model.
 """
@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from fedclade.core import Assignment, ClientId, Round, Row, settings
 from fedclade.fleet import Fleet
 from fedclade.methods.needs import Needs
 from fedclade.methods.protocol import Facts, First
-from fedclade.nouns import Assignment, ClientId, Round, Row, settings
 
 
 @dataclass(frozen=True, eq=False)
 class OwnModels:
-    """Everybody's own model, and the one that newcomers start from."""
+    """The model of each client, and the one that newcomers start from."""
 
     models: Assignment
     first: Row
@@ -33,13 +33,10 @@ class Local:
 
     def round(self, state: OwnModels, fleet: Fleet, now: Round) -> tuple[OwnModels, Facts]:
         chosen = now.sample(fleet.clients())
-        updates = fleet.train(state.models.only(chosen), now)
-        facts: Facts = {
-            "asked": len(chosen),
-            "heard": len(updates.clients),
-            "loss": updates.loss,
-        }
-        return replace(state, models=state.models.replaced(updates.clients, updates.rows)), facts
+        updates = fleet.train(state.models.restrict(chosen), now)
+        models = state.models.with_own_rows(updates.clients, updates.rows)
+        facts: Facts = {"asked": len(chosen), "heard": len(updates.clients), "loss": updates.loss}
+        return replace(state, models=models), facts
 
     def assignment(self, state: OwnModels) -> Assignment:
         return state.models
@@ -48,4 +45,4 @@ class Local:
         self, state: OwnModels, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round
     ) -> tuple[OwnModels, Facts]:
         rows = np.repeat(state.first[None, :], len(newcomers), axis=0)
-        return replace(state, models=state.models.replaced(newcomers, rows)), {}
+        return replace(state, models=state.models.with_own_rows(newcomers, rows)), {}

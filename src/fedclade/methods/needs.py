@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fedclade.nouns import Assignment, ClientId, LocalTraining, Rows
+from fedclade.core import Assignment, ClientId, LocalTraining, Rows
 
 
 def no_check(_layers: Sequence[int], _local: LocalTraining) -> None:
-    """Goes with every net and every local training."""
+    """Accept every net and every local training."""
 
 
 @dataclass(frozen=True)
@@ -18,12 +18,12 @@ class Network:
     kind: str
     """The form of its weights."""
     name: str
-    """Of a shipped one, or its file; empty: the user must name one."""
+    """The name of a shipped one, or a file; empty: the user must name one."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Needs:
-    """What a method cannot do without; what it does not name it does not need."""
+    """What a method cannot do without."""
 
     encoder: str = ""
     """The name or the file of the encoder that clients are sent."""
@@ -36,10 +36,10 @@ class Needs:
     sees: str = ""
     """What of models the server must see as they are; then a run cannot be blind."""
     selects: bool = False
-    """It chooses the participants itself: nobody else may choose for it."""
+    """Whether it chooses the participants itself, so that `selection` cannot be set."""
     check: Callable[[Sequence[int], LocalTraining], None] = no_check
     """An error if its settings do not go with a net of such layers, or with this local training."""
     common_models: Callable[[Any], Assignment] | None = None
-    """From its state to what clients learn together, where they use models of their own: drifts are compared there."""
+    """From its state to what clients learn together, where each uses a model of its own: drifts are compared there."""
     model_path: Callable[[Any, ClientId], Rows] | None = None
     """From its state to all models of a client, general to special, where it has several: (models, parameters)."""

@@ -35,10 +35,10 @@ dicts and dataclasses of them). Saving the state is saving the run. A whole meth
 from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias, TypeVar
 
+from fedclade.core import Assignment, ClientId, Round, Row
+from fedclade.core.facts import Fact, Facts
 from fedclade.fleet import Fleet
 from fedclade.methods.needs import Needs
-from fedclade.nouns import Assignment, ClientId, Round, Row
-from fedclade.nouns.facts import Fact, Facts
 
 State = TypeVar("State")
 
@@ -58,7 +58,7 @@ class Method(Protocol[State]):
         ...
 
     def round(self, state: State, fleet: Fleet, now: Round) -> tuple[State, Facts]:
-        """One round: who takes part, what they do, what becomes of the models."""
+        """One round: which clients take part, what they do, what becomes of the models."""
         ...
 
     def assignment(self, state: State) -> Assignment:
@@ -72,4 +72,4 @@ class Method(Protocol[State]):
 
 __all__ = ["AnyMethod", "Fact", "Facts", "First", "Method", "State"]
 AnyMethod: TypeAlias = Method[Any]
-"""A method with its own state, whatever that is: who holds it hands the state back to it and never looks inside."""
+"""A method with any state: code that holds it hands the state back to it and never looks inside."""

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
+from fedclade.core import InputError
+from fedclade.core.registry import Registry, check_class
+from fedclade.core.settings import build_settings
 from fedclade.methods.protocol import AnyMethod
-from fedclade.nouns import InputError
-from fedclade.nouns.registry import Registry, check_class
-from fedclade.nouns.settings import made_from
 
 
 @dataclass(frozen=True)
-class Known:
+class MethodEntry:
     """A method that can be asked for by name."""
 
     made: type[AnyMethod]
@@ -23,43 +23,36 @@ class Known:
     finds_groups: bool
     """Whether it claims to find planted groups; the conformance suite holds it to that."""
 
-    @property
-    def summary(self) -> str:
-        """The first line of its docstring."""
-        return (self.made.__doc__ or "").strip().partition("\n")[0]
 
-
-def accept(found: object) -> Known:
+def accept(found: object) -> MethodEntry:
     """The method of a plug-in, from its class."""
     check_class(found, "needs", "start", "round", "assignment", "place")
-    return Known(cast("type[AnyMethod]", found), demo=False, finds_groups=False)
+    return MethodEntry(cast("type[AnyMethod]", found), demo=False, finds_groups=False)
 
 
-METHODS: Registry[Known] = Registry(
+METHODS: Registry[MethodEntry] = Registry(
     "method",
     {},
     accept=accept,
     need="a class of @settings, all with defaults, with needs, start, round, assignment and place",
-    home=lambda known: known.made.__module__,
-    identity=lambda known: known.made,
+    module_of=lambda entry: entry.made.__module__,
+    identity=lambda entry: entry.made,
 )
 
 
 def register(name: str, made: type[AnyMethod], *, demo: bool = False, finds_groups: bool = False) -> None:
     """Make a method known by this name, to experiments, to `compare` and to the conformance suite."""
-    if name in METHODS.own and METHODS.own[name].made is not made:
+    if name in METHODS.registered_entries and METHODS.registered_entries[name].made is not made:
         raise InputError("a method of this name is there already", where="register", got=f'"{name}"', need="a new name")
-    METHODS[name] = Known(made, demo, finds_groups)
+    METHODS[name] = MethodEntry(made, demo, finds_groups)
 
 
 def method_named(name: str, settings: Mapping[str, object] | None = None) -> AnyMethod:
     """The method of this name with these settings."""
-    return made_from(METHODS.find(name, "method.name").made, settings or {}, where="method")
+    return build_settings(METHODS.find(name, "method.name").made, settings or {}, where="method")
 
 
 def name_of(method: AnyMethod) -> str:
-    """The name that this method is registered by, or its class's."""
-    for name, known in METHODS.items():
-        if known.made is type(method):
-            return name
-    return type(method).__name__.lower()
+    """The name that this method is registered by, or that of its class."""
+    names = (name for name, known in METHODS.items() if known.made is type(method))
+    return next(names, type(method).__name__.lower())

@@ -8,8 +8,8 @@ from typing import Literal
 
 from torch import nn
 
+from fedclade.core import settings
 from fedclade.nets.images import image_shape
-from fedclade.nouns import settings
 
 
 @settings
@@ -25,16 +25,10 @@ class AbcCNN:
         channels, height, width = image_shape("abc_cnn", inputs, 1)
         rows, columns = (-(-side // 8) for side in (height, width))  # each convolution halves, rounded up
         module = nn.Sequential(
-            nn.Conv2d(channels, 8, 3, stride=2, padding=1),
-            nn.ReLU(),
-            nn.Conv2d(8, 16, 3, stride=2, padding=1),
-            nn.ReLU(),
-            nn.Conv2d(16, 16, 3, stride=2, padding=1),
-            nn.ReLU(),
-            nn.Flatten(),
-            nn.Linear(16 * rows * columns, 32),
-            nn.ReLU(),
-            nn.Linear(32, classes),
+            *(nn.Conv2d(channels, 8, 3, stride=2, padding=1), nn.ReLU()),
+            *(nn.Conv2d(8, 16, 3, stride=2, padding=1), nn.ReLU()),
+            *(nn.Conv2d(16, 16, 3, stride=2, padding=1), nn.ReLU()),
+            *(nn.Flatten(), nn.Linear(16 * rows * columns, 32), nn.ReLU(), nn.Linear(32, classes)),
         )
         for layer in module:
             if self.start == "he" and isinstance(layer, nn.Conv2d | nn.Linear):

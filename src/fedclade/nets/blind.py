@@ -2,49 +2,46 @@
 
 A model travels as how far it is from the initial one, with its numbers in a secret order and with secret signs. Means,
 norms and angles are the same in any such order, so the server can average and compare. It must never see a known model
-in the secret order, which would tell the order: that is why differences travel, and never models.
+in the secret order, which would reveal the order: therefore differences travel, and never models.
 
-This is obfuscation, not encryption: everybody who has the secret, one client is enough, can read everything.
+This is obfuscation, not encryption: with the secret, which every client has, everything can be read.
 """
 
 import os
 
 import numpy as np
 
+from fedclade.core import InputError, Row, Rows, generator
 from fedclade.nets.net import Net
-from fedclade.nouns import InputError, Row, Rows, generator
 
-SECRET = "FEDCLADE_SECRET"  # the name of the variable of the environment, on clients only
+SECRET_VARIABLE = "FEDCLADE_SECRET"  # the name of the variable of the environment, on clients only
 
 
 def secret() -> str:
     """What the clients share, from their environment."""
-    found = os.environ.get(SECRET, "")
+    found = os.environ.get(SECRET_VARIABLE, "")
     if not found:
-        raise InputError(
-            "clients have no common secret",
-            where="local.blind",
-            need=f"the same text in {SECRET} on every client, and not on the server",
-            do=f"export {SECRET}=...",
-        )
+        need = f"the same text in {SECRET_VARIABLE} on every client, and not on the server"
+        do = f"export {SECRET_VARIABLE}=..."
+        raise InputError("clients have no common secret", where="local.blind", need=need, do=do)
     return found
 
 
 class Blind:
     """The transform of one run: an orthonormal map of what a model has moved by."""
 
-    def __init__(self, net: Net, seed: int, known: str) -> None:
-        self._first = net.first(seed)
-        rng = generator("blind", known, seed, net.size)
+    def __init__(self, net: Net, seed: int, shared_secret: str) -> None:
+        self._first = net.initial_row(seed)
+        rng = generator("blind", shared_secret, seed, net.size)
         self._order = rng.permutation(net.size)
         self._signs = rng.choice(np.array([-1, 1], np.float32), size=net.size)
 
-    def hidden(self, row: Row) -> Row:
+    def hide(self, row: Row) -> Row:
         """A model as the server sees it."""
         moved: Row = (row - self._first)[self._order] * self._signs
         return moved
 
-    def shown(self, rows: Rows) -> Rows:
+    def reveal(self, rows: Rows) -> Rows:
         """Models as they are, (models, parameters), from what the server has."""
         plain = np.empty_like(rows)
         plain[:, self._order] = rows * self._signs

@@ -6,8 +6,8 @@ are ours.
 
 from torch import nn
 
-from fedclade.nets.images import image_shape
-from fedclade.nouns import settings
+from fedclade.core import settings
+from fedclade.nets.images import image_shape, pooled_convolution
 
 
 @settings
@@ -18,17 +18,8 @@ class CflCNN:
         """Images, 8 x 8 or larger."""
         channels, height, width = image_shape("cfl_cnn", inputs, 8)
         return nn.Sequential(
-            nn.Conv2d(channels, 32, 3, padding=1),
-            nn.ReLU(),
-            nn.MaxPool2d(2),
-            nn.Conv2d(32, 64, 3, padding=1),
-            nn.ReLU(),
-            nn.MaxPool2d(2),
-            nn.Conv2d(64, 64, 3, padding=1),
-            nn.ReLU(),
-            nn.MaxPool2d(2),
-            nn.Flatten(),
-            nn.Linear(64 * (height // 8) * (width // 8), 128),
-            nn.ReLU(),
-            nn.Linear(128, classes),
+            *pooled_convolution(channels, 32, 3, padding=1),
+            *pooled_convolution(32, 64, 3, padding=1),
+            *pooled_convolution(64, 64, 3, padding=1),
+            *(nn.Flatten(), nn.Linear(64 * (height // 8) * (width // 8), 128), nn.ReLU(), nn.Linear(128, classes)),
         )

@@ -1,6 +1,6 @@
 """FLT's convolutional autoencoder (its table 13): images in, 128 numbers, the same images out.
 
-kinds: `convae` for grey images of 28 x 28 (51,577 parameters, 25,956 of which encode), and `convae-colour`, the same
+Kinds: `convae` for grey images of 28 x 28 (51,577 parameters, 25,956 of which encode), and `convae-colour`, the same
 layers for 3 x 32 x 32 (67,415). The parameters of the encoder come first in a row, so that it can be sent alone.
 """
 
@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from torch import Tensor, nn
 
+from fedclade.nets.images import pooled_convolution
 from fedclade.nets.net import Net
 
 LATENT = 128
@@ -22,12 +23,8 @@ class AutoEncoder(nn.Module):
         super().__init__()
         small = side // 4
         self.encoder = nn.Sequential(
-            nn.Conv2d(channels, 16, 3, padding=1),
-            nn.ReLU(),
-            nn.MaxPool2d(2),
-            nn.Conv2d(16, 4, 3, padding=1),
-            nn.ReLU(),
-            nn.MaxPool2d(2),
+            *pooled_convolution(channels, 16, 3, padding=1),
+            *pooled_convolution(16, 4, 3, padding=1),
             nn.Flatten(),
             nn.Linear(4 * small * small, LATENT),
         )
@@ -48,10 +45,10 @@ class AutoEncoder(nn.Module):
 @lru_cache(maxsize=4)
 def autoencoder(kind: str) -> Net:
     """The whole of it, as a net that learns to give back what it is given."""
-    return Net(kind, lambda: AutoEncoder(*FORMS[kind]), own=False, aim="inputs")
+    return Net(kind, lambda: AutoEncoder(*FORMS[kind]), is_custom=False, target="inputs")
 
 
 @lru_cache(maxsize=4)
 def encoder(kind: str) -> Net:
     """The half that encodes."""
-    return Net(kind, lambda: AutoEncoder(*FORMS[kind]).encoder, own=False)
+    return Net(kind, lambda: AutoEncoder(*FORMS[kind]).encoder, is_custom=False)

@@ -1,4 +1,4 @@
-"""Encoders: what turns an example into a few numbers that clients can compare. The same at every client.
+"""Encoders: they turn an example into a few numbers that clients can compare. They are the same at every client.
 
 Every client has these:
 
@@ -6,7 +6,7 @@ pixels   the example as it is, flattened
 public   images in a public basis, the 32 first principal components of Fashion-MNIST; colours in 24 more numbers.
          Tables as they are: bring standardised features. Texts as a bag of words, in as many bins as a text has words
 
-These have weights, which the server sends (see `shelf` for the files that they come from):
+These have weights, which the server sends (`weight_files` reads them from files):
 
 convae, convae-colour   images through the encoding half of an autoencoder
 standardised            tables, less a mean and over a scale
@@ -23,30 +23,26 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from fedclade.core import InputError, Row
+from fedclade.core.settings import unknown_name_error
 from fedclade.nets.convae import FORMS, LATENT, autoencoder, encoder
-from fedclade.nouns import InputError, Row
-from fedclade.nouns.settings import unknown
 
 SIDE = 28  # pixels of an image in the basis
 COMPONENTS, COLOURS = 32, 12  # of the light, and of each of two differences of colours
-AT_ONCE = 1000  # images that go through an autoencoder together
-EMBEDDED = 32  # numbers of a word
+IMAGE_BATCH = 1000  # images that go through an autoencoder together
+EMBEDDING_WIDTH = 32  # numbers of a word
 BASIS = "fashion-mnist-pca32.safetensors"
 
-Floats = NDArray[np.float32]
+EncoderFloats = NDArray[np.float32]
 Inputs = NDArray[np.float32] | NDArray[np.int64]
 
 
-class Encoder(Protocol):
-    """From examples to numbers."""
+class ExampleEncoder(Protocol):
+    """From examples (examples, *shape) to numbers (examples, width of the shape)."""
 
-    def width(self, shape: Sequence[int]) -> int:
-        """How many numbers an example of this shape becomes."""
-        ...
+    def width(self, shape: Sequence[int]) -> int: ...
 
-    def encode(self, inputs: Inputs) -> Floats:
-        """(examples, width), from (examples, ...)."""
-        ...
+    def encode(self, inputs: Inputs) -> EncoderFloats: ...
 
 
 class Pixels:
@@ -55,7 +51,7 @@ class Pixels:
     def width(self, shape: Sequence[int]) -> int:
         return prod(shape)
 
-    def encode(self, inputs: Inputs) -> Floats:
+    def encode(self, inputs: Inputs) -> EncoderFloats:
         return inputs.reshape(len(inputs), -1).astype(np.float32)
 
 
@@ -65,49 +61,50 @@ class Public:
     def width(self, shape: Sequence[int]) -> int:
         if len(shape) < 2:
             return prod(shape)
-        return COMPONENTS + 2 * COLOURS if coloured(shape) else COMPONENTS
+        return COMPONENTS + 2 * COLOURS if has_colour(shape) else COMPONENTS
 
-    def encode(self, inputs: Inputs) -> Floats:
+    def encode(self, inputs: Inputs) -> EncoderFloats:
         if inputs.ndim > 2:
-            return in_basis(inputs.astype(np.float32))
+            return project_on_public_basis(inputs.astype(np.float32))
         if inputs.dtype == np.int64:
             return bag_of_words(inputs.astype(np.int64, copy=False))
         return inputs.astype(np.float32)
 
 
-def coloured(shape: Sequence[int]) -> bool:
+def has_colour(shape: Sequence[int]) -> bool:
     """Whether images of this shape have red, green and blue."""
     return len(shape) == 3 and shape[0] == 3
 
 
-def in_basis(images: Floats) -> Floats:
+def project_on_public_basis(images: EncoderFloats) -> EncoderFloats:
     """(images, 32 or 56): the light, and for colours red - green and blue - yellow, in the first components."""
-    middle, components = basis()
-    if not coloured(images.shape[1:]):
+    middle, components = public_basis()
+    if not has_colour(images.shape[1:]):
         light = images.reshape(len(images), -1, *images.shape[-2:]).mean(axis=1, dtype=np.float32)
-        return placed(resized(light) - middle, components)
+        return project_on(resize_images(light) - middle, components)
     red, green, blue = images.transpose(1, 0, 2, 3)
-    parts = [placed(resized(images.mean(axis=1, dtype=np.float32)) - middle, components)]
-    parts += [placed(resized(each), components[:COLOURS]) for each in (red - green, blue - (red + green) / 2)]
+    parts = [project_on(resize_images(images.mean(axis=1, dtype=np.float32)) - middle, components)]
+    parts += [project_on(resize_images(each), components[:COLOURS]) for each in (red - green, blue - (red + green) / 2)]
     return np.concatenate(parts, axis=1)
 
 
-def placed(flat: Floats, components: Floats) -> Floats:
+def project_on(flat: EncoderFloats, components: EncoderFloats) -> EncoderFloats:
     """Each image's place in these components."""
-    found: Floats = (flat @ components.T).astype(np.float32)
+    found: EncoderFloats = (flat @ components.T).astype(np.float32)
     return found
 
 
-def resized(images: Floats, side: int = SIDE) -> Floats:
+def resize_images(images: EncoderFloats, side: int = SIDE) -> EncoderFloats:
     """(images, side²): each (height, width) resampled by bilinear interpolation, then flattened."""
     _, height, width = images.shape
     if (height, width) != (side, side):
-        images = np.einsum("ih,nhw,jw->nij", between(height, side), images, between(width, side), optimize=True)
+        rows, columns = interpolation_weights(height, side), interpolation_weights(width, side)
+        images = np.einsum("ih,nhw,jw->nij", rows, images, columns, optimize=True)
     return images.reshape(len(images), side * side)
 
 
 @lru_cache(maxsize=8)
-def between(length: int, side: int) -> Floats:
+def interpolation_weights(length: int, side: int) -> EncoderFloats:
     """(side, length): what each pixel of the new line takes from the old ones; pixel centres keep their places."""
     places = np.clip((np.arange(side) + 0.5) * length / side - 0.5, 0, length - 1)
     low = np.minimum(places.astype(np.int64), max(length - 2, 0))
@@ -118,15 +115,18 @@ def between(length: int, side: int) -> Floats:
 
 
 @lru_cache(maxsize=1)
-def basis() -> tuple[Floats, Floats]:
-    """The mean image (784,) and the principal components (32, 784) of Fashion-MNIST, as they are shipped."""
+def public_basis() -> tuple[EncoderFloats, EncoderFloats]:
+    """The mean image (784,) and the principal components (32, 784) of Fashion-MNIST, as they are shipped.
+
+    `tests/nets/test_encoders.py` makes them again from the public data.
+    """
     from safetensors.numpy import load
 
     found = load((files("fedclade.nets") / "shipped" / BASIS).read_bytes())
     return found["mean"].astype(np.float32), found["components"].astype(np.float32)
 
 
-def bag_of_words(texts: NDArray[np.int64]) -> Floats:
+def bag_of_words(texts: NDArray[np.int64]) -> EncoderFloats:
     """(texts, length): how often a text's words fall into each of so many bins; 0, the filler, counts nowhere."""
     bins = texts.shape[1]
     where = (texts.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32)
@@ -146,28 +146,28 @@ class Convolutional:
     def width(self, shape: Sequence[int]) -> int:  # noqa: ARG002  # an image of any size
         return LATENT
 
-    def encode(self, inputs: Inputs) -> Floats:
+    def encode(self, inputs: Inputs) -> EncoderFloats:
         import torch
 
         net = encoder(self.kind)
         if len(self.weights) not in (net.size, autoencoder(self.kind).size):
-            raise misfit(self.kind, len(self.weights), f"{net.size} weights")
+            raise misfit_error(self.kind, len(self.weights), f"{net.size} weights")
         module = net.module(self.weights[: net.size])
-        images = torch.from_numpy(fitted(inputs, self.kind))
+        images = torch.from_numpy(prepare_images(inputs, self.kind))
         with torch.inference_mode():
-            found: Floats = torch.cat([module(some) for some in torch.split(images, AT_ONCE)]).numpy()
+            found: EncoderFloats = torch.cat([module(some) for some in torch.split(images, IMAGE_BATCH)]).numpy()
         return found
 
 
-def fitted(inputs: Inputs, kind: str) -> Floats:
+def prepare_images(inputs: Inputs, kind: str) -> EncoderFloats:
     """(images, channels, side, side): any images as this autoencoder takes them; grey ones have three equal colours."""
     channels, side = FORMS[kind]
     if inputs.ndim < 3:
-        raise misfit(kind, inputs.shape[1:], "images (..., height, width)")
+        raise misfit_error(kind, inputs.shape[1:], "images (..., height, width)")
     images = inputs.astype(np.float32).reshape(len(inputs), -1, *inputs.shape[-2:])
-    if channels == 1 or not coloured(images.shape[1:]):
+    if channels == 1 or not has_colour(images.shape[1:]):
         images = images.mean(axis=1, keepdims=True, dtype=np.float32)
-    small = resized(images.reshape(-1, *images.shape[-2:]), side).reshape(len(images), -1, side, side)
+    small = resize_images(images.reshape(-1, *images.shape[-2:]), side).reshape(len(images), -1, side, side)
     return np.array(np.broadcast_to(small, (len(images), channels, side, side)), np.float32, order="C")
 
 
@@ -180,12 +180,12 @@ class Standardised:
     def width(self, shape: Sequence[int]) -> int:
         return prod(shape)
 
-    def encode(self, inputs: Inputs) -> Floats:
+    def encode(self, inputs: Inputs) -> EncoderFloats:
         flat = inputs.reshape(len(inputs), -1)
         if len(self.weights) != 2 * flat.shape[1]:
-            raise misfit("standardised", flat.shape[1:], f"{len(self.weights) // 2} features")
+            raise misfit_error("standardised", flat.shape[1:], f"{len(self.weights) // 2} features")
         mean, scale = self.weights.reshape(2, -1)
-        found: Floats = ((flat - mean) / scale).astype(np.float32)
+        found: EncoderFloats = ((flat - mean) / scale).astype(np.float32)
         return found
 
 
@@ -196,25 +196,24 @@ class Embedding:
     weights: Row
 
     def width(self, shape: Sequence[int]) -> int:  # noqa: ARG002  # a text of any length
-        return EMBEDDED
+        return EMBEDDING_WIDTH
 
-    def encode(self, inputs: Inputs) -> Floats:
-        vectors = self.weights.reshape(-1, EMBEDDED)
+    def encode(self, inputs: Inputs) -> EncoderFloats:
+        vectors = self.weights.reshape(-1, EMBEDDING_WIDTH)
         if inputs.ndim != 2 or inputs.dtype != np.int64:
-            raise misfit("embedding", f"{inputs.dtype} {inputs.shape[1:]}", "texts, as numbers of words")
+            raise misfit_error("embedding", f"{inputs.dtype} {inputs.shape[1:]}", "texts, as numbers of words")
         known = (inputs > 0) & (inputs < len(vectors))
         sums = (vectors[np.where(known, inputs, 0).astype(np.int64)] * known[:, :, None]).sum(axis=1)
-        found: Floats = (sums / np.maximum(known.sum(axis=1), 1)[:, None]).astype(np.float32)
+        found: EncoderFloats = (sums / np.maximum(known.sum(axis=1), 1)[:, None]).astype(np.float32)
         return found
 
 
-def misfit(kind: str, got: object, need: str) -> InputError:
-    """The error of an encoder that was given something else than it takes."""
+def misfit_error(kind: str, got: object, need: str) -> InputError:
     return InputError(f"encoder {kind} cannot be used here", where="sketch", got=str(got), need=need)
 
 
-ENCODERS: dict[str, Encoder] = {"pixels": Pixels(), "public": Public()}
-WEIGHED: dict[str, Callable[[Row], Encoder]] = {
+ENCODERS: dict[str, ExampleEncoder] = {"pixels": Pixels(), "public": Public()}
+WEIGHTED_ENCODERS: dict[str, Callable[[Row], ExampleEncoder]] = {
     **{kind: partial(Convolutional, kind) for kind in FORMS},
     "standardised": Standardised,
     "embedding": Embedding,
@@ -222,15 +221,10 @@ WEIGHED: dict[str, Callable[[Row], Encoder]] = {
 NO_WEIGHTS: Row = np.zeros(0, np.float32)
 
 
-def encoder_named(name: str, weights: Row = NO_WEIGHTS) -> Encoder:
+def encoder_named(name: str, weights: Row = NO_WEIGHTS) -> ExampleEncoder:
     """The encoder of this name, with these weights if it is of a kind that has some."""
-    if name in WEIGHED:
-        return WEIGHED[name](weights)
+    if name in WEIGHTED_ENCODERS:
+        return WEIGHTED_ENCODERS[name](weights)
     if name not in ENCODERS:
-        raise unknown("the encoder", "sketch", name, ENCODERS)
+        raise unknown_name_error("the encoder", "sketch", name, ENCODERS)
     return ENCODERS[name]
-
-
-def width_of(name: str, shape: Sequence[int]) -> int:
-    """How many numbers this encoder makes of an example of this shape."""
-    return encoder_named(name).width(shape)

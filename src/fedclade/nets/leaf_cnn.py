@@ -5,8 +5,8 @@ The table prints 63 channels and 3,459,582 parameters; LEAF's net has 64 and, fo
 
 from torch import nn
 
-from fedclade.nets.images import image_shape
-from fedclade.nouns import settings
+from fedclade.core import settings
+from fedclade.nets.images import image_shape, pooled_convolution
 
 
 @settings
@@ -17,14 +17,7 @@ class LeafCNN:
         """Images, 4 x 4 or larger."""
         channels, height, width = image_shape("leaf_cnn", inputs, 4)
         return nn.Sequential(
-            nn.Conv2d(channels, 32, 5, padding=2),
-            nn.ReLU(),
-            nn.MaxPool2d(2),
-            nn.Conv2d(32, 64, 5, padding=2),
-            nn.ReLU(),
-            nn.MaxPool2d(2),
-            nn.Flatten(),
-            nn.Linear(64 * (height // 4) * (width // 4), 2048),
-            nn.ReLU(),
-            nn.Linear(2048, classes),
+            *pooled_convolution(channels, 32, 5, padding=2),
+            *pooled_convolution(32, 64, 5, padding=2),
+            *(nn.Flatten(), nn.Linear(64 * (height // 4) * (width // 4), 2048), nn.ReLU(), nn.Linear(2048, classes)),
         )

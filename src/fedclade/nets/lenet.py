@@ -2,8 +2,8 @@
 
 from torch import nn
 
-from fedclade.nets.images import image_shape
-from fedclade.nouns import settings
+from fedclade.core import settings
+from fedclade.nets.images import image_shape, pooled_convolution
 
 
 @settings
@@ -17,16 +17,8 @@ class LeNet:
         second = 0 if min(height, width) >= 14 else 2
         rows, columns = ((side // 2 - 4 + 2 * second) // 2 for side in (height, width))
         return nn.Sequential(
-            nn.Conv2d(channels, 6, 5, padding=2),
-            nn.ReLU(),
-            nn.MaxPool2d(2),
-            nn.Conv2d(6, 16, 5, padding=second),
-            nn.ReLU(),
-            nn.MaxPool2d(2),
-            nn.Flatten(),
-            nn.Linear(16 * rows * columns, 120),
-            nn.ReLU(),
-            nn.Linear(120, 84),
-            nn.ReLU(),
-            nn.Linear(84, classes),
+            *pooled_convolution(channels, 6, 5, padding=2),
+            *pooled_convolution(6, 16, 5, padding=second),
+            *(nn.Flatten(), nn.Linear(16 * rows * columns, 120), nn.ReLU()),
+            *(nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, classes)),
         )

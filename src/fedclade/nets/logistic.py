@@ -4,7 +4,7 @@ import math
 
 from torch import nn
 
-from fedclade.nouns import settings
+from fedclade.core import settings
 
 
 @settings

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 from torch import Tensor, nn
 
+from fedclade.core import InputError, settings
 from fedclade.nets.objective import LanguageModel
-from fedclade.nouns import InputError, settings
 
 FILLER, UNKNOWN = 0, 1  # as sources of texts number them
 Width = Annotated[int, Field(ge=1, le=10**5)]
@@ -41,18 +41,18 @@ class NextWord(LanguageModel):
         self.head = nn.Linear(hidden, vocabulary)
 
     def forward(self, words: Tensor) -> Tensor:
-        held, _ = self.lstm(self.embedding(self.known(words)))
+        held, _ = self.lstm(self.embedding(self.replace_rare_words(words)))
         logits: Tensor = self.head(held[:, -1])
         return logits
 
     def predictions(self, words: Tensor) -> tuple[Tensor, Tensor]:
-        known = self.known(words)
+        known = self.replace_rare_words(words)
         held, _ = self.lstm(self.embedding(known[:, :-1]))
         follows = known[:, 1:]
         there = follows != FILLER
         return self.head(held[there]), follows[there]
 
-    def known(self, words: Tensor) -> Tensor:
+    def replace_rare_words(self, words: Tensor) -> Tensor:
         """Words as this model numbers them."""
         return words.where(words < self.vocabulary, UNKNOWN)
 

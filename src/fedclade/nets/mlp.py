@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 from torch import nn
 
-from fedclade.nouns import settings
+from fedclade.core import settings
 
 
 @settings
@@ -18,10 +18,5 @@ class MLP:
 
     def build(self, inputs: tuple[int, ...], classes: int) -> nn.Module:
         """Any shape of input is flattened."""
-        return nn.Sequential(
-            nn.Flatten(),
-            nn.Linear(math.prod(inputs), self.hidden),
-            nn.Dropout(self.dropout),
-            nn.ReLU(),
-            nn.Linear(self.hidden, classes),
-        )
+        hidden, outputs = nn.Linear(math.prod(inputs), self.hidden), nn.Linear(self.hidden, classes)
+        return nn.Sequential(nn.Flatten(), hidden, nn.Dropout(self.dropout), nn.ReLU(), outputs)

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
-from fedclade.nouns import InputError, Row, generator
+from fedclade.core import InputError, Row, generator
 
-Make = Callable[[], nn.Module]
+ModuleFactory = Callable[[], nn.Module]
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Piece:
     shape: tuple[int, ...]
     start: int
     stop: int
-    trained: bool
+    is_trained: bool
 
     def __str__(self) -> str:
         """Its name and shape, `conv.weight 6x1x5x5`."""
@@ -42,10 +42,10 @@ class Net:
     """An architecture: a name, and a function that makes the module."""
 
     name: str
-    make: Make
-    own: bool = True
+    make: ModuleFactory
+    is_custom: bool = True
     """Whether it is the user's own, of which nothing is known."""
-    aim: Literal["labels", "inputs"] = "labels"
+    target: Literal["labels", "inputs"] = "labels"
     """What it learns: a label for each input (cross-entropy), or to give the inputs back (mean squared error)."""
 
     @cached_property
@@ -53,31 +53,21 @@ class Net:
         """The tensors of the module in the order of the row."""
         found: list[Piece] = []
         start = 0
-        one, other = self.fresh(0), self.fresh(0)
+        one, other = self.initial_module(0), self.initial_module(0)
         if one is other:
             raise InputError(f"net {self.name} gives the same module again", need="a new module at every call")
-        if not all(
-            torch.equal(mine, its)
-            for (_, mine, _), (_, its, _) in zip(tensors(one), tensors(other), strict=True)
-            if not isinstance(mine, UninitializedParameter | UninitializedBuffer)
-        ):
-            raise InputError(
-                f"net {self.name} has other initial weights at every call",
-                need="weights drawn from torch, numpy.random or random, which are seeded",
-            )
-        for name, tensor, trained in tensors(one):
+        for (name, tensor, trained), (_, again, _) in zip(tensors(one), tensors(other), strict=True):
+            what = f"a tensor of net {self.name}"
             if isinstance(tensor, UninitializedParameter | UninitializedBuffer):
-                raise InputError(f"a tensor of net {self.name} has no shape yet", where=name, need="layers with sizes")
+                raise InputError(f"{what} has no shape yet", where=name, need="layers with sizes")
+            if not torch.equal(tensor, again):
+                need = "weights drawn from torch, numpy.random or random, which are seeded"
+                raise InputError(f"net {self.name} has other initial weights at every call", need=need)
             if tensor.dtype != torch.float32:
-                raise InputError(
-                    f"a tensor of net {self.name} is not float32",
-                    where=name,
-                    got=str(tensor.dtype),
-                    need="torch.float32",
-                )
+                raise InputError(f"{what} is not float32", where=name, got=str(tensor.dtype), need="torch.float32")
             found.append(Piece(name, tuple(tensor.shape), start, start + tensor.numel(), trained))
             start += tensor.numel()
-        if not any(piece.trained for piece in found):
+        if not any(piece.is_trained for piece in found):
             raise InputError(f"net {self.name} has nothing to train", got="0 trainable parameters", need="at least 1")
         return tuple(found)
 
@@ -87,31 +77,31 @@ class Net:
         return self.pieces[-1].stop
 
     @property
-    def trained(self) -> int:
+    def trained_size(self) -> int:
         """How many of them, from the first, are trained."""
-        return max(piece.stop for piece in self.pieces if piece.trained)
+        return max(piece.stop for piece in self.pieces if piece.is_trained)
 
     @property
     def layers(self) -> tuple[int, ...]:
         """How many numbers each trained layer has: a layer is a module's own weights and biases."""
         sizes: dict[str, int] = {}
         for piece in self.pieces:
-            if piece.trained:
+            if piece.is_trained:
                 owner = piece.name.rpartition(".")[0]
                 sizes[owner] = sizes.get(owner, 0) + piece.stop - piece.start
         return tuple(sizes.values())
 
     @contextmanager
-    def seeded(self, seed: int) -> Iterator[None]:
+    def use_seed(self, seed: int) -> Iterator[None]:
         """Inside, what the module draws follows this seed; afterwards every generator is as it was.
 
         The generators themselves are set, and not by torch.manual_seed, which looks for graphics cards at every call. A
         user's module may draw from numpy's and Python's own generators too; ours do not, and need not pay for it.
         """
         before = torch.default_generator.get_state()
-        others = (np.random.get_state(), random.getstate()) if self.own else None  # noqa: NPY002
+        others = (np.random.get_state(), random.getstate()) if self.is_custom else None  # noqa: NPY002
         torch.default_generator.manual_seed(seed)
-        if self.own:
+        if self.is_custom:
             np.random.seed(seed % 2**32)  # noqa: NPY002
             random.seed(seed)
         try:
@@ -122,9 +112,9 @@ class Net:
                 np.random.set_state(others[0])  # noqa: NPY002
                 random.setstate(others[1])
 
-    def fresh(self, torch_seed: int) -> nn.Module:
+    def initial_module(self, torch_seed: int) -> nn.Module:
         """A module with initial weights from this seed; torch's own generator is left as it was."""
-        with self.seeded(torch_seed):
+        with self.use_seed(torch_seed):
             module = self.make()
         if not isinstance(module, nn.Module):
             raise InputError(
@@ -132,30 +122,32 @@ class Net:
             )
         return module
 
-    def first(self, seed: int, number: int = 0) -> Row:
+    def initial_row(self, seed: int, number: int = 0) -> Row:
         """Initial weights number 0, 1, ... of a run with this seed."""
         assert self.pieces  # a module that cannot be a row says so here
-        return self.row(self.fresh(int(generator(seed, "first model", number).integers(2**62))))
+        return self.row(self.initial_module(int(generator(seed, "first model", number).integers(2**62))))
 
     def check(self, inputs: NDArray[np.generic], classes: int, *, training: bool = False) -> None:
         """An error unless the module reads such inputs, as many at once, and has an output for each class."""
-        module = self.module(self.first(0)).train(training)
+        module = self.module(self.initial_row(0)).train(training)
         try:
-            with torch.no_grad(), self.seeded(0):
+            with torch.no_grad(), self.use_seed(0):
                 shape = tuple(module(torch.from_numpy(np.array(inputs))).shape)
-        except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as wrong:
+        except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as error:
             raise InputError(
                 f"net {self.name} cannot read the inputs",
-                got=f"{type(wrong).__name__}: {wrong}",
+                got=f"{type(error).__name__}: {error}",
                 need=f"a module for {'training on ' if training else ''}{len(inputs)} inputs {inputs.shape[1:]}",
                 do="another local.batch, if the last batch is too short for it" if training else "",
             ) from None
         if len(shape) != 2 or shape[0] != len(inputs) or shape[1] < classes:
-            raise InputError(
-                f"net {self.name} does not fit the classes",
-                got=f"outputs {shape}",
-                need=f"({len(inputs)}, {classes}): one for each class",
-            )
+            need = f"({len(inputs)}, {classes}): one for each class"
+            raise InputError(f"net {self.name} does not fit the classes", got=f"outputs {shape}", need=need)
+
+    def check_row(self, row: Row) -> None:
+        """An error unless it is a row of this net."""
+        if row.shape != (self.size,):
+            raise InputError(f"a row does not fit net {self.name}", got=str(row.shape), need=f"({self.size},)")
 
     def row(self, module: nn.Module) -> Row:
         """The module's numbers as a row of its own."""
@@ -165,9 +157,8 @@ class Net:
 
     def module(self, row: Row) -> nn.Module:
         """A module with these numbers, ready to predict."""
-        if row.shape != (self.size,):
-            raise InputError(f"a row does not fit net {self.name}", got=str(row.shape), need=f"({self.size},)")
-        module = self.fresh(0)
+        self.check_row(row)
+        module = self.initial_module(0)
         source = torch.from_numpy(np.array(row, dtype=np.float32))
         with torch.no_grad():
             for piece, (_, tensor, _) in zip(self.pieces, tensors(module), strict=True):

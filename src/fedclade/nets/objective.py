@@ -11,6 +11,6 @@ class LanguageModel(nn.Module):
         raise NotImplementedError
 
 
-def predicted(module: nn.Module, inputs: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+def predictions_and_targets(module: nn.Module, inputs: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
     """Outputs (predictions, classes), and what each should have been: one for each example, or for each next word."""
     return module.predictions(inputs) if isinstance(module, LanguageModel) else (module(inputs), labels)

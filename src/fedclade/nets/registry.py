@@ -5,6 +5,9 @@ from typing import Protocol, cast
 
 from torch import nn
 
+from fedclade.core import InputError
+from fedclade.core.registry import Registry, check_class
+from fedclade.core.settings import build_settings
 from fedclade.nets.abc_cnn import AbcCNN
 from fedclade.nets.cfl_cnn import CflCNN
 from fedclade.nets.leaf_cnn import LeafCNN
@@ -13,9 +16,6 @@ from fedclade.nets.logistic import Logistic
 from fedclade.nets.lstm import LSTM
 from fedclade.nets.mlp import MLP
 from fedclade.nets.net import Net
-from fedclade.nouns import InputError
-from fedclade.nouns.registry import Registry, check_class
-from fedclade.nouns.settings import made_from
 
 
 class Architecture(Protocol):
@@ -25,7 +25,6 @@ class Architecture(Protocol):
 
 
 def accept(found: object) -> type[Architecture]:
-    """The net of a plug-in."""
     check_class(found, "build")
     return cast("type[Architecture]", found)
 
@@ -33,13 +32,8 @@ def accept(found: object) -> type[Architecture]:
 NETS: Registry[type[Architecture]] = Registry(
     "net",
     {
-        "mlp": MLP,
-        "lenet": LeNet,
-        "logistic": Logistic,
-        "leaf_cnn": LeafCNN,
-        "cfl_cnn": CflCNN,
-        "abc_cnn": AbcCNN,
-        "lstm": LSTM,
+        **{"mlp": MLP, "lenet": LeNet, "logistic": Logistic, "leaf_cnn": LeafCNN},
+        **{"cfl_cnn": CflCNN, "abc_cnn": AbcCNN, "lstm": LSTM},
     },
     accept=accept,
     need="a class of @settings, all with defaults, with build(inputs, classes)",
@@ -48,7 +42,6 @@ NETS: Registry[type[Architecture]] = Registry(
 
 
 def architecture_named(name: str) -> type[Architecture]:
-    """The architecture of this name."""
     return NETS.find(name, "net.name")
 
 
@@ -61,16 +54,12 @@ def net_for(
     """The net of a name with its settings, or of a user's own function that makes a module."""
     if not isinstance(net, str):
         if isinstance(net, nn.Module) or not callable(net) or settings:
-            raise InputError(
-                "the net is not usable",
-                where="net",
-                got="settings for an own function" if settings else type(net).__name__,
-                need="a name with settings, or a function without arguments that returns a new torch.nn.Module",
-            )
+            got = "settings for an own function" if settings else type(net).__name__
+            need = "a name with settings, or a function without arguments that returns a new torch.nn.Module"
+            raise InputError("the net is not usable", where="net", got=got, need=need)
         return Net(getattr(net, "__name__", type(net).__name__), net)
-    return net_of(net, made_from(architecture_named(net), settings or {}, where="net"), inputs, classes)
+    return net_of(net, build_settings(architecture_named(net), settings or {}, where="net"), inputs, classes)
 
 
 def net_of(name: str, architecture: Architecture, inputs: tuple[int, ...], classes: int) -> Net:
-    """The net of an architecture with its settings."""
-    return Net(name, lambda: architecture.build(inputs, classes), own=False)
+    return Net(name, lambda: architecture.build(inputs, classes), is_custom=False)

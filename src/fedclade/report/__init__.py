@@ -1,1 +1,1 @@
-"""Tables, figures and the HTML report. Reads run folders only."""
+"""Everything that is drawn: tables, plots, the HTML report, and the colours of all pages. Reads run folders only."""

@@ -1,19 +1,20 @@
-"""Runs side by side: one line for each method, over its seeds."""
+"""Runs side by side: one row for each method, over its seeds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
 
-from fedclade.nouns import InputError
-from fedclade.report.harm import harmed_in
-from fedclade.report.story import Facts, Story, labels, number, read
-from fedclade.runs.folder import RunFolder
+from fedclade.core import InputError
+from fedclade.report.harm import harmed_by_run
+from fedclade.report.naming import indices_by_label
+from fedclade.report.run_data import JsonObject, RunData, number, read_run, run_labels
+from fedclade.store.run_folder import RunFolder
 
 
 @dataclass(frozen=True)
-class Line:
-    """A method's figures: means over its runs, and the deviation of the accuracy between them."""
+class ComparisonRow:
+    """A method's metrics: means over its runs, and the deviation of the accuracy between them."""
 
     method: str
     runs: int
@@ -28,43 +29,42 @@ class Line:
     groups: float
     ari: float | None
     harmed: float | None
-    """Clients that end worse than with Local or FedAvg, where those ran on the same seed; a mean over seeds."""
+    """Clients that end worse than with Local or FedAvg, if one of these ran on the same seed; a mean over seeds."""
     bytes_up: float
     bytes_down: float
     reached: int | None
-    """Runs that came to the target accuracy; None: no target was given."""
+    """Runs that reached the target accuracy; None: no target was given."""
     target_rounds: float | None
-    """Rounds to the target, a mean over the runs that came there; judged where models were evaluated."""
+    """Rounds to the target, a mean over the runs that reached it; only evaluated rounds count."""
     target_bytes: float | None
     """Bytes up and down until then, likewise; evaluation left out."""
     seconds: float
     cpu_seconds: float
 
 
-def compared(folders: Sequence[RunFolder], target: float | None = None) -> tuple[Line, ...]:
-    """A line for each method (and for each of its settings), in the order in which they first appear.
+def compare_runs(folders: Sequence[RunFolder], target: float | None = None) -> tuple[ComparisonRow, ...]:
+    """A row for each method (and for each of its settings), in the order in which they first appear.
 
-    `target` is an accuracy from 0 to 1: how long and how many bytes it took to come there.
+    `target` is an accuracy from 0 to 1: how many rounds and bytes it took to reach it.
     """
-    return lines_of([read(folder) for folder in folders], target)
+    return comparison_rows([read_run(folder) for folder in folders], target)
 
 
-def lines_of(stories: Sequence[Story], target: float | None = None) -> tuple[Line, ...]:
+def comparison_rows(runs: Sequence[RunData], target: float | None = None) -> tuple[ComparisonRow, ...]:
     """The same of runs that have been read; all of them must be finished."""
-    results = [verdict_of(story) for story in stories]
-    hurt = harmed_in(stories)
-    names = labels(stories)
-    lines: list[Line] = []
-    for label in dict.fromkeys(names):
-        mine = [index for index, name in enumerate(names) if name == label]
+    results = [finished_result(run) for run in runs]
+    harmed = harmed_by_run(runs)
+    rows: list[ComparisonRow] = []
+    for label, mine in indices_by_label(run_labels(runs)).items():
 
         def mean(name: str, mine: list[int] = mine) -> float:
             return float(np.mean([number(results[index].get(name)) for index in mine]))
 
-        ways = [way for index in mine if target is not None and (way := way_to(stories[index], target)) is not None]
-        counts = [len(found) for index in mine if (found := hurt[index]) is not None]
-        lines.append(
-            Line(
+        costs = [] if target is None else [cost_to_target(runs[index], target) for index in mine]
+        reached = [cost for cost in costs if cost is not None]
+        counts = [len(found) for index in mine if (found := harmed[index]) is not None]
+        rows.append(
+            ComparisonRow(
                 method=label,
                 runs=len(mine),
                 rounds=int(mean("rounds")),
@@ -79,43 +79,43 @@ def lines_of(stories: Sequence[Story], target: float | None = None) -> tuple[Lin
                 harmed=float(np.mean(counts)) if counts else None,
                 bytes_up=mean("bytes_up"),
                 bytes_down=mean("bytes_down"),
-                reached=None if target is None else len(ways),
-                target_rounds=float(np.mean([rounds for rounds, _ in ways])) if ways else None,
-                target_bytes=float(np.mean([count for _, count in ways])) if ways else None,
+                reached=None if target is None else len(reached),
+                target_rounds=float(np.mean([rounds for rounds, _ in reached])) if reached else None,
+                target_bytes=float(np.mean([count for _, count in reached])) if reached else None,
                 seconds=mean("seconds"),
                 cpu_seconds=mean("cpu_seconds"),
             )
         )
-    return tuple(lines)
+    return tuple(rows)
 
 
-def verdict_of(story: Story) -> Facts:
+def finished_result(run: RunData) -> JsonObject:
     """The verdict of a run that is finished."""
-    if story.result is None:
-        raise InputError("the run is not finished", where=str(story.path), need="a finished run")
-    return story.result
+    if run.result is None:
+        raise InputError("the run is not finished", where=str(run.path), need="a finished run")
+    return run.result
 
 
-def way_to(story: Story, target: float) -> tuple[int, int] | None:
+def cost_to_target(run: RunData, target: float) -> tuple[int, int] | None:
     """The first evaluated round with this mean accuracy, and the bytes until then; None if it was never reached."""
-    sent = story.sent()
-    for round_, event in story.evaluations():
-        if number(event.get("accuracy")) >= target:
+    sent = run.bytes_by_round()
+    for round_, event in run.evaluations():
+        if number(event.accuracy) >= target:
             return round_, int(sent[round_])
     return None
 
 
-def as_table(lines: Sequence[Line]) -> list[dict[str, object]]:
-    """The lines as plain data."""
-    return [{field.name: getattr(line, field.name) for field in fields(Line)} for line in lines]
+def as_table(lines: Sequence[ComparisonRow]) -> list[dict[str, object]]:
+    """The rows as plain data."""
+    return [{field.name: getattr(line, field.name) for field in fields(ComparisonRow)} for line in lines]
 
 
 HEADINGS = ("method", "accuracy", "worst tenth", "variance", "groups", "ARI", "harmed", "MB up", "MB down", "seconds")
-TO_TARGET = ("rounds to target", "MB to target")
+TARGET_HEADINGS = ("rounds to target", "MB to target")
 
 
-def as_text(line: Line) -> tuple[str, ...]:
-    """A line as a reader wants it, under HEADINGS."""
+def as_text(line: ComparisonRow) -> tuple[str, ...]:
+    """The cells of a row as text, under HEADINGS."""
     spread = f" ± {100 * line.accuracy_deviation:.1f}" if line.runs > 1 else ""
     return (
         line.method,
@@ -131,8 +131,8 @@ def as_text(line: Line) -> tuple[str, ...]:
     )
 
 
-def with_target(line: Line) -> tuple[str, ...]:
-    """The same under HEADINGS and TO_TARGET; in brackets how many runs came there, if not all."""
+def as_text_with_target(line: ComparisonRow) -> tuple[str, ...]:
+    """The same under HEADINGS and TARGET_HEADINGS; in brackets how many runs reached the target, if not all."""
     if line.target_rounds is None or line.target_bytes is None:
         return (*as_text(line), "never", "-")
     some = "" if line.reached == line.runs else f" ({line.reached} of {line.runs})"

@@ -1,30 +1,31 @@
-"""Who would do better with another method: Local, or FedAvg, on the same data and seed."""
+"""Clients that would do better with another method: Local, or FedAvg, on the same data and seed."""
 
 from collections.abc import Sequence
 
-from fedclade.nouns import ClientId
-from fedclade.report.naming import flat
-from fedclade.report.story import Story
-from fedclade.runs.metrics import harmed
+from fedclade.core import ClientId
+from fedclade.report.naming import flat_settings
+from fedclade.report.run_data import RunData
+from fedclade.runs.metrics import harmed_clients
 
 BASELINES = ("local", "fedavg")  # what a client could have instead
 
 
-def harmed_in(stories: Sequence[Story]) -> list[tuple[ClientId, ...] | None]:
-    """For each run, who does better with a baseline under the same terms; None if none is here."""
-    finals = [story.final_accuracy() for story in stories]
-    terms = [(story.environment.get("data_sha256"), story.seed, terms_of(story)) for story in stories]
+def harmed_by_run(runs: Sequence[RunData]) -> list[tuple[ClientId, ...] | None]:
+    """For each run, the clients that do better with a baseline under the same terms; None without a baseline."""
+    finals = [run.final_accuracy() for run in runs]
+    terms = [(run.environment.get("data_sha256"), run.seed, settings_except_method(run)) for run in runs]
     found: list[tuple[ClientId, ...] | None] = []
-    for index, story in enumerate(stories):
+    for index, run in enumerate(runs):
         others = [
             finals[other]
-            for other, baseline in enumerate(stories)
-            if baseline.method in BASELINES and baseline.method != story.method and terms[other] == terms[index]
+            for other, baseline in enumerate(runs)
+            if baseline.method in BASELINES and baseline.method != run.method and terms[other] == terms[index]
         ]
-        found.append(harmed(finals[index], others) if others else None)
+        found.append(harmed_clients(finals[index], others) if others else None)
     return found
 
 
-def terms_of(story: Story) -> tuple[tuple[str, str], ...]:
+def settings_except_method(run: RunData) -> tuple[tuple[str, str], ...]:
     """What two runs must have in common to be compared client by client: all settings but the method's."""
-    return tuple((key, value) for key, value in flat(story.asked).items() if not key.startswith("method."))
+    settings = flat_settings(run.experiment_toml)
+    return tuple((key, value) for key, value in settings.items() if not key.startswith("method."))

@@ -5,118 +5,121 @@ from math import isnan
 from pathlib import Path
 
 from fedclade import __version__
-from fedclade.nouns import InputError
-from fedclade.report.comparison import HEADINGS, TO_TARGET, Line, as_text, lines_of, with_target
-from fedclade.report.figures import drawn
-from fedclade.report.harm import harmed_in
-from fedclade.report.page import rendered, written
-from fedclade.report.story import Facts, Story, listed, mapping, names, read
+from fedclade.core import InputError
+from fedclade.report.comparison import (
+    HEADINGS,
+    TARGET_HEADINGS,
+    ComparisonRow,
+    as_text,
+    as_text_with_target,
+    comparison_rows,
+)
+from fedclade.report.harm import harmed_by_run
+from fedclade.report.page import render_page, write_page
+from fedclade.report.plots import draw_plots
+from fedclade.report.run_data import JsonObject, RunData, read_run
 from fedclade.runs.experiment import PYTHON
-from fedclade.runs.folder import RunFolder
+from fedclade.store.events import LeftEvent, ResumeEvent, ReturnedEvent, TrafficEvent
+from fedclade.store.run_folder import RunFolder
 
 
 def write_report(folders: Sequence[RunFolder], path: Path, target: float | None = None) -> Path:
-    """Write the report of these runs, all of them finished; with the way to a target accuracy, if one is given."""
-    stories = finished(folders)
+    """Write the report of these runs, all of them finished; with the cost of a target accuracy, if one is given."""
+    runs = read_finished_runs(folders)
     if not path.parent.is_dir() or path.is_dir():
         raise InputError("the report cannot be written", where=str(path), need="a file in a folder that exists")
-    lines = lines_of(stories, target)
-    content = rendered(
+    rows = comparison_rows(runs, target)
+    content = render_page(
         "report.html",
-        drawn(stories),
-        verdict=verdict(stories, lines),
-        headings=HEADINGS if target is None else HEADINGS + TO_TARGET,
-        rows=[as_text(line) if target is None else with_target(line) for line in lines],
-        warnings=[warning for story in stories for warning in warnings(story)],
-        runs=[told(story, hurt) for story, hurt in zip(stories, harmed_in(stories), strict=True)],
-        environment=shared_environment(stories),
+        draw_plots(runs),
+        verdict=summary_sentence(runs, rows),
+        headings=HEADINGS if target is None else HEADINGS + TARGET_HEADINGS,
+        rows=[as_text(row) if target is None else as_text_with_target(row) for row in rows],
+        warnings=[warning for run in runs for warning in warnings(run)],
+        runs=[run_details(run, harmed) for run, harmed in zip(runs, harmed_by_run(runs), strict=True)],
+        environment=shared_environment(runs),
         version=__version__,
     )
-    return written(content, path)
+    return write_page(content, path)
 
 
-def finished(folders: Sequence[RunFolder]) -> list[Story]:
+def read_finished_runs(folders: Sequence[RunFolder]) -> list[RunData]:
     """These runs, read; an error unless there is one, and all are finished and as they were written."""
     if not folders:
         raise InputError("there is no run to report on", need="at least one run folder")
     for folder in folders:
-        if not folder.finished:
-            raise InputError(
-                "a run is not finished",
-                where=str(folder.path),
-                need="a result.json",
-                do=f"fedclade resume {folder.path}",
-            )
+        if not folder.is_finished:
+            resume = f"fedclade resume {folder.path}"
+            raise InputError("a run is not finished", where=str(folder.path), need="a result.json", do=resume)
         folder.verify()
-    return [read(folder) for folder in folders]
+    return [read_run(folder) for folder in folders]
 
 
-def told(story: Story, hurt: tuple[str, ...] | None) -> dict[str, object]:
-    """One run, as the page tells of it."""
+def run_details(run: RunData, harmed: tuple[str, ...] | None) -> dict[str, object]:
+    """What the page shows of one run."""
     return {
-        "path": str(story.path),
-        "result": story.result,
-        "environment": story.environment,
-        "experiment": story.asked,
-        "from_python": f'"{PYTHON}"' in story.asked,
-        "harmed": hurt,
-        "problems": problems(story),
+        "path": str(run.path),
+        "result": run.result,
+        "experiment": run.experiment_toml,
+        "from_python": f'"{PYTHON}"' in run.experiment_toml,
+        "harmed": harmed,
+        "problems": problems(run),
     }
 
 
-def verdict(stories: Sequence[Story], lines: Sequence[Line]) -> str:
+def summary_sentence(runs: Sequence[RunData], rows: Sequence[ComparisonRow]) -> str:
     """The whole report in a sentence."""
-    known = [line for line in lines if not isnan(line.accuracy)]
+    known = [row for row in rows if not isnan(row.accuracy)]
     if not known:
         return "Nobody could be evaluated."
-    best = max(known, key=lambda line: line.accuracy)
-    clients = len(stories[0].final_accuracy())
-    if len(lines) == 1:
+    best = max(known, key=lambda row: row.accuracy)
+    clients = len(runs[0].final_accuracy())
+    if len(rows) == 1:
         reached = f"{100 * best.accuracy:.1f} % mean accuracy over {clients} clients"
         return f"{best.method} reached {reached} in {best.rounds} rounds."
     shown = f"{100 * best.accuracy:.1f} %"
-    ties = [line.method for line in known if f"{100 * line.accuracy:.1f} %" == shown]
-    others = [f"{line.method} {100 * line.accuracy:.1f} %" for line in known if line.method not in ties]
-    others += [f"{line.method} not evaluated" for line in lines if isnan(line.accuracy)]
+    ties = [row.method for row in known if f"{100 * row.accuracy:.1f} %" == shown]
+    others = [f"{row.method} {100 * row.accuracy:.1f} %" for row in known if row.method not in ties]
+    others += [f"{row.method} not evaluated" for row in rows if isnan(row.accuracy)]
     first = f"{best.method} was best" if len(ties) == 1 else f"{' and '.join(ties)} came out alike"
     rest = f" ({', '.join(others)})" if others else ""
     return f"{first}: {shown} mean accuracy over {clients} clients{rest}."
 
 
-def shared_environment(stories: Sequence[Story]) -> Facts:
-    """What all runs have in common of where they were made."""
-    first = stories[0].environment
-    return {
-        name: value for name, value in first.items() if all(each.environment.get(name) == value for each in stories)
-    }
+def shared_environment(runs: Sequence[RunData]) -> JsonObject:
+    """The entries of environment.json that are the same in all runs."""
+    first = runs[0].environment
+    return {name: value for name, value in first.items() if all(each.environment.get(name) == value for each in runs)}
 
 
-def warnings(story: Story) -> list[str]:
-    """What a reader must know before believing a figure of this run."""
+def warnings(run: RunData) -> list[str]:
+    """What a reader must know before relying on a number of this run."""
     found: list[str] = []
     refused, silent, resumed = 0, 0, 0
-    for event in story.events:
-        refused += len(listed(event.get("refused")))
-        silent += len(listed(event.get("silent")))
-        resumed += event.get("event") == "resume" and event.get("repaired") is True
+    for event in run.events:
+        if isinstance(event, TrafficEvent):
+            refused, silent = refused + len(event.refused), silent + len(event.silent)
+        resumed += isinstance(event, ResumeEvent) and event.repaired
     for count, what in ((refused, "replies were refused"), (silent, "questions had no answer"), (resumed, "repairs")):
         if count:
-            found.append(f"{story.path}: {count} {what}")
-    if story.result is not None and story.result.get("accuracy") is None:
-        found.append(f"{story.path}: nobody could be evaluated")
+            found.append(f"{run.path}: {count} {what}")
+    if run.result is not None and run.result.get("accuracy") is None:
+        found.append(f"{run.path}: nobody could be evaluated")
     return found
 
 
-def problems(story: Story) -> list[str]:
+def problems(run: RunData) -> list[str]:
     """What went wrong on the way, one by one: refused replies, silent clients, repairs."""
     found: list[str] = []
-    for event in story.events:
-        for refusal in map(mapping, listed(event.get("refused"))):
-            found.append(f"round {event['round']}: reply of {refusal['client']} refused, {refusal['reason']}")
-        for silent in map(mapping, listed(event.get("silent"))):
-            found.append(f"round {event['round']}: {silent['client']} did not answer ({silent['verb']})")
-        if event["event"] == "resume":
-            found.append(f"resumed after round {event['round']}" + (", repaired" if event["repaired"] else ""))
-        if event["event"] in ("left", "returned"):
-            found.append(f"round {event['round']}: {', '.join(names(event.get('clients')))} {event['event']}")
+    for event in run.events:
+        match event:
+            case TrafficEvent():
+                for refusal in event.refused:
+                    found.append(f"round {event.round}: reply of {refusal.client} refused, {refusal.reason}")
+                for missing in event.silent:
+                    found.append(f"round {event.round}: {missing.client} did not answer ({missing.verb})")
+            case ResumeEvent():
+                found.append(f"resumed after round {event.round}" + (", repaired" if event.repaired else ""))
+            case LeftEvent() | ReturnedEvent():
+                found.append(f"round {event.round}: {', '.join(event.clients)} {event.kind}")
     return found

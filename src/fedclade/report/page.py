@@ -1,13 +1,14 @@
-"""Pages that work offline: a template, plotly once, and the figures as data that nothing can break out of."""
+"""Pages that work offline: a template, plotly once, and the plots as data that nothing can break out of."""
 
 from collections.abc import Iterable
 from pathlib import Path
 
-from fedclade.nouns import InputError
-from fedclade.report.figures import Drawn
-from fedclade.runs.durable import write_file
+from fedclade.core import InputError
+from fedclade.report.palette import css_properties
+from fedclade.report.plots import Plot
+from fedclade.store.durable_files import write_file
 
-# Of plotly's own buttons one offers to upload the figure: only these are shown, and there is nowhere to upload to.
+# One of plotly's own buttons uploads the plot: only these buttons are shown, and there is no address to upload to.
 CONFIG: dict[str, object] = {
     "responsive": True,
     "displaylogo": False,
@@ -16,7 +17,7 @@ CONFIG: dict[str, object] = {
 }
 
 
-def rendered(template: str, figures: Iterable[Drawn], **facts: object) -> str:
+def render_page(template: str, plots: Iterable[Plot], **facts: object) -> str:
     """The page of a template, with everything that it needs inside."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from plotly.offline import get_plotlyjs
@@ -31,9 +32,9 @@ def rendered(template: str, figures: Iterable[Drawn], **facts: object) -> str:
             "height": int(each.figure.layout.height),
             "json": script_safe(each.figure.to_json()),
         }
-        for each in figures
+        for each in plots
     ]
-    return page.render(figures=shown, plotly=get_plotlyjs(), config=CONFIG, **facts)
+    return page.render(figures=shown, plotly=get_plotlyjs(), config=CONFIG, colours=css_properties(), **facts)
 
 
 def script_safe(json: str) -> str:
@@ -41,10 +42,10 @@ def script_safe(json: str) -> str:
     return json.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def written(page: str, path: Path) -> Path:
-    """The page as a file: there as a whole, or as it was before."""
+def write_page(page: str, path: Path) -> Path:
+    """Write the page as a file: there as a whole, or as it was before."""
     try:
         write_file(path, page.encode())
-    except OSError as wrong:
-        raise InputError("the page cannot be written", where=str(path), got=wrong.strerror or str(wrong)) from None
+    except OSError as error:
+        raise InputError("the page cannot be written", where=str(path), got=error.strerror or str(error)) from None
     return path

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from fedclade.report.story import Facts, mapping, number
+from fedclade.report.palette import (
+    BLUE,
+    COLOUR_SCALE,
+    DEVIATION_SCALE,
+    INK,
+    MATPLOTLIB_DASHES,
+    MATPLOTLIB_MARKS,
+    SCALE_BY_FIRST_COLOUR,
+    WHITE,
+)
+from fedclade.report.run_data import JsonObject, mapping, number
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -16,35 +26,18 @@ if TYPE_CHECKING:
 
 Handles = dict[str, "Artist"]
 """What a legend names, by its name."""
-
-MARKS = {
-    "circle": "o",
-    "square": "s",
-    "diamond": "D",
-    "triangle-up": "^",
-    "triangle-down": "v",
-    "cross": "P",
-    "x": "X",
-    "star": "*",
-}
-DASHES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-."}
-POINT = 0.75  # of a pixel
+POINTS_PER_PIXEL = 0.75
 
 
-def is_shown(trace: Facts) -> bool:
-    """Whether a trace is to be seen."""
-    return trace.get("visible") is not False
-
-
-def draw_trace(axes: "Axes", trace: Facts) -> Handles:
-    """One trace, by its type; and what a legend has to name."""
-    drawn = DRAWN[str(trace.get("type"))](axes, trace)
+def draw_trace(axes: "Axes", trace: JsonObject) -> Handles:
+    """Draw one trace, by its type; returns what a legend has to name."""
+    drawn = DRAW_BY_TYPE[str(trace.get("type"))](axes, trace)
     name = html.unescape(str(trace.get("name") or ""))
     return {name: drawn} if drawn is not None and name and trace.get("showlegend") is not False else {}
 
 
-def draw_scatter(axes: "Axes", trace: Facts) -> "Artist | None":
-    """Lines, marks, or an area."""
+def draw_scatter(axes: "Axes", trace: JsonObject) -> "Artist | None":
+    """Draw lines, marks, or an area."""
     x, y = numbers(trace.get("x")), numbers(trace.get("y"))
     line, marker = mapping(trace.get("line")), mapping(trace.get("marker"))
     opacity = number(trace.get("opacity"), 1.0)
@@ -53,49 +46,47 @@ def draw_scatter(axes: "Axes", trace: Facts) -> "Artist | None":
         axes.fill(x, y, color=str(trace.get("fillcolor")), alpha=opacity, linewidth=0)
         return None
     if "lines" in mode:
+        colour = str(line.get("color") or BLUE)
         symbol = str(marker.get("symbol") or "circle")
         (line_drawn,) = axes.plot(
             x,
             y,
-            color=str(line.get("color") or "#0072B2"),
-            linewidth=POINT * number(line.get("width"), 2.0),
-            linestyle=DASHES.get(str(line.get("dash") or "solid"), "-"),
+            color=colour,
+            linewidth=POINTS_PER_PIXEL * number(line.get("width"), 2.0),
+            linestyle=MATPLOTLIB_DASHES.get(str(line.get("dash") or "solid"), "-"),
             alpha=opacity,
-            marker=MARKS.get(symbol.removesuffix("-open"), "o") if "markers" in mode else "",
-            markersize=POINT * number(marker.get("size"), 6.0),
-            markerfacecolor="white" if symbol.endswith("-open") else None,
+            marker=mark_name(symbol) if "markers" in mode else "",
+            markersize=POINTS_PER_PIXEL * number(marker.get("size"), 6.0),
+            markerfacecolor=WHITE if symbol.endswith("-open") else None,
         )
         errors = mapping(trace.get("error_y"))
         if errors.get("visible"):
-            colour = str(line.get("color"))
             axes.errorbar(x, y, numbers(errors.get("array")), fmt="none", ecolor=colour, elinewidth=1, capsize=2)
         return line_drawn
-    sizes, colours, symbols = (spread(marker.get(key), len(x)) for key in ("size", "color", "symbol"))
+    sizes, colours, symbols = (value_per_point(marker.get(key), len(x)) for key in ("size", "color", "symbol"))
     border = mapping(marker.get("line"))
     marks: Artist | None = None
     for kind in dict.fromkeys(symbols):
         mine = [place for place, other in enumerate(symbols) if other == kind]
-        shown = [str(colours[place] or "#0072B2") for place in mine]
+        shown = [str(colours[place] or BLUE) for place in mine]
         hollow = str(kind or "").endswith("-open")
         marks = axes.scatter(
             x[mine],
             y[mine],
-            s=[(POINT * number(sizes[place], 6.0)) ** 2 for place in mine],
-            marker=MARKS.get(str(kind or "circle").removesuffix("-open"), "o"),
+            s=[(POINTS_PER_PIXEL * number(sizes[place], 6.0)) ** 2 for place in mine],
+            marker=mark_name(kind),
             facecolors="none" if hollow else shown,
             edgecolors=shown if hollow else "none",
-            linewidths=POINT * number(border.get("width"), 1.0) if hollow else 0,
+            linewidths=POINTS_PER_PIXEL * number(border.get("width"), 1.0) if hollow else 0,
             alpha=number(marker.get("opacity"), opacity),
             zorder=3,
         )
     return marks
 
 
-def draw_heatmap(axes: "Axes", trace: Facts) -> "Artist | None":
-    """A matrix."""
-    values = numbers(trace["z"])
-    scale = trace.get("colorscale")
-    name = {"Viridis": "viridis", "Blues": "Blues", "PuOr": "PuOr"}.get(scale_name(scale), "viridis")
+def draw_heatmap(axes: "Axes", trace: JsonObject) -> "Artist | None":
+    """Draw a matrix."""
+    values, name = numbers(trace["z"]), scale_name(trace.get("colorscale"))
     shown = axes.imshow(
         values,
         cmap=name + ("_r" if trace.get("reversescale") else ""),
@@ -111,22 +102,29 @@ def draw_heatmap(axes: "Axes", trace: Facts) -> "Artist | None":
         low, high = shown.get_clim()
         for row, column in np.ndindex(values.shape):
             value = values[row, column]
-            far = abs(value - (low + high) / 2) > (high - low) / 4 if name == "PuOr" else value > (low + high) / 2
+            far = (
+                abs(value - (low + high) / 2) > (high - low) / 4
+                if name == DEVIATION_SCALE
+                else value > (low + high) / 2
+            )
             words = f"{value:+.1f}" if "+" in form else f"{value:.0f}"
-            axes.text(column, row, words, ha="center", va="center", fontsize=8, color="white" if far else "#1b1f24")
+            axes.text(column, row, words, ha="center", va="center", fontsize=8, color=WHITE if far else INK)
     return None
 
 
 def scale_name(scale: object) -> str:
-    """The name of a colour scale: plotly spells it out as (place, colour) pairs."""
-    if isinstance(scale, str):
-        return scale
+    """What matplotlib calls a colour scale, which plotly spells out as (place, colour) pairs."""
     first = str(scale[0][1]).lower() if isinstance(scale, Sequence) and scale else ""
-    return {"#440154": "Viridis", "rgb(247,251,255)": "Blues", "rgb(127,59,8)": "PuOr"}.get(first.replace(" ", ""), "")
+    return SCALE_BY_FIRST_COLOUR.get(first.replace(" ", ""), COLOUR_SCALE.lower())
 
 
-def draw_bar(axes: "Axes", trace: Facts) -> "Artist | None":
-    """Bars; those that lie begin where those that are there already end."""
+def mark_name(symbol: object) -> str:
+    """What matplotlib calls a mark, hollow or not."""
+    return MATPLOTLIB_MARKS.get(str(symbol or "circle").removesuffix("-open"), "o")
+
+
+def draw_bar(axes: "Axes", trace: JsonObject) -> "Artist | None":
+    """Draw bars; a horizontal one begins where the last one of its row ends."""
     from matplotlib.patches import Rectangle
 
     colour = str(mapping(trace.get("marker")).get("color"))
@@ -143,8 +141,8 @@ def draw_bar(axes: "Axes", trace: Facts) -> "Artist | None":
     return bars[0] if len(bars) else None
 
 
-def draw_box(axes: "Axes", trace: Facts) -> "Artist | None":
-    """Median, quartiles and whiskers."""
+def draw_box(axes: "Axes", trace: JsonObject) -> "Artist | None":
+    """Draw median, quartiles and whiskers."""
     ours = {"q1": "q1", "med": "median", "q3": "q3", "whislo": "lowerfence", "whishi": "upperfence"}
     known = {theirs: float(numbers(trace.get(name))[0]) for theirs, name in ours.items()}
     line = {"color": str(mapping(trace.get("line")).get("color")), "linewidth": 1}
@@ -163,7 +161,7 @@ def draw_box(axes: "Axes", trace: Facts) -> "Artist | None":
 
 
 def numbers(values: object) -> NDArray[np.float64]:
-    """Values of a trace, in any shape; None is a gap."""
+    """The values of a trace, in any shape; None is a gap."""
     if isinstance(values, Mapping):  # plotly's way to write an array
         kind, shape = np.dtype(str(values["dtype"])), str(values.get("shape") or "-1")
         found = np.frombuffer(base64.b64decode(str(values["bdata"])), kind)
@@ -173,12 +171,12 @@ def numbers(values: object) -> NDArray[np.float64]:
     return np.asarray([] if values is None else values, np.float64)
 
 
-def spread(value: object, count: int) -> list[object]:
+def value_per_point(value: object, count: int) -> list[object]:
     """One value for each of so many points."""
     return list(value) if isinstance(value, list | tuple) else [value] * count
 
 
-DRAWN: Mapping[str, Callable[["Axes", Facts], "Artist | None"]] = {
+DRAW_BY_TYPE: Mapping[str, Callable[["Axes", JsonObject], "Artist | None"]] = {
     "scatter": draw_scatter,
     "heatmap": draw_heatmap,
     "bar": draw_bar,

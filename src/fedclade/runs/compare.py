@@ -9,63 +9,72 @@ from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
+from fedclade.client import one_thread
+from fedclade.core import InputError
+from fedclade.core.settings import names_of
 from fedclade.data import Federation
 from fedclade.fleet.simulated import cores
-from fedclade.local import one_thread
+from fedclade.fleet.site import OwnNet
 from fedclade.methods import AnyMethod, Selection
-from fedclade.nouns import InputError
-from fedclade.nouns.settings import names_of
-from fedclade.runs.abreast import Work, abreast
-from fedclade.runs.experiment import EngineSettings, Experiment, experiment_from, lay_over, method_from, rest
-from fedclade.runs.folder import RunFolder, is_run
-from fedclade.runs.loop import Watch
-from fedclade.runs.run import OwnNet, Run, resume, start, unwatched
+from fedclade.runs.experiment import (
+    EngineSettings,
+    Experiment,
+    apply_changes,
+    experiment_from,
+    method_from,
+    without_keys,
+)
+from fedclade.runs.loop import ProgressCallback
+from fedclade.runs.parallel import Work, run_parallel
+from fedclade.runs.run import Run, ignore_progress, resume, start
+from fedclade.store.files import EXPERIMENT_FILE, is_run
+from fedclade.store.run_folder import RunFolder
 
 Plans = Mapping[Path, Experiment]
-"""What is to be run in which folder."""
-KEPT = 2  # federations that are kept while others still need them
+"""The experiments to run, by folder."""
+MAX_FEDERATIONS = 2  # that are kept for other runs of the same seed
 
 
-def planned(experiment: Experiment, methods: Sequence[str], seeds: int, out: Path) -> Plans:
+def plan_runs(experiment: Experiment, methods: Sequence[str], seeds: int, out: Path) -> Plans:
     """Every method with every seed from the experiment's on. A method may have settings: `ifca:clusters=5,trial=3`.
 
-    What is the same in other words is run once: its runs would be taken for those of more seeds.
+    Two specs of the same method and settings are run once: their runs would be taken for those of more seeds.
     """
-    made: dict[str, tuple[AnyMethod, Selection]] = {}
-    for asked in methods:
-        if (found := asked_method(asked, experiment)) not in made.values():
-            made[asked] = found
+    made: dict[str, Experiment] = {}
+    for spec in methods:
+        method, selection = parse_method(spec, experiment)
+        if (plan := replace(experiment, method=method, selection=selection)) not in made.values():
+            made[spec] = plan
     return {
-        out / f"{folder_name(each)}-seed{seed}": replace(
-            experiment, method=method, selection=selection, run=replace(experiment.run, seed=seed)
-        )
+        out / f"{folder_name(spec)}-seed{seed}": plan.with_seed(seed)
         for seed in range(experiment.run.seed, experiment.run.seed + seeds)
-        for each, (method, selection) in made.items()
+        for spec, plan in made.items()
     }
 
 
-def asked_method(asked: str, experiment: Experiment) -> tuple[AnyMethod, Selection]:
-    """The method of these words; the one that the experiment names has the experiment's settings where none is said."""
-    name, colon, settings = asked.partition(":")
+def parse_method(spec: str, experiment: Experiment) -> tuple[AnyMethod, Selection]:
+    """The method of a spec; the experiment's own method has the experiment's settings where the spec gives none."""
+    name, colon, settings = spec.partition(":")
     same = name == experiment.method_name
     if not colon:
         return (experiment.method, experiment.selection) if same else method_from({"name": name})
-    before = rest(tomllib.loads(experiment.toml())["method"], "name") if same else {}
-    if "selection" in [setting.partition("=")[0].strip() for setting in settings.split(",")]:
-        before = rest(before, *names_of(Selection))  # those of another selection mean nothing to it
+    given = [setting.partition("=")[0].strip() for setting in settings.split(",")]
+    same &= "preset" not in given  # or the experiment's settings would go over the preset
+    before = without_keys(tomllib.loads(experiment.toml())["method"], "name") if same else {}
+    if "selection" in given:
+        before = without_keys(before, *names_of(Selection))  # of another selection
     tables: dict[str, object] = {"method": before}
-    for setting in settings.split(","):
-        if not setting.partition("=")[1]:
-            raise InputError("a method is not usable", where="--method", got=f'"{asked}"', need="name:key=value,...")
-        lay_over(tables, f"method.{setting}")
+    if not all("=" in setting for setting in settings.split(",")):
+        raise InputError("a method is not usable", where="--method", got=f'"{spec}"', need="name:key=value,...")
+    apply_changes(tables, [f"method.{setting}" for setting in settings.split(",")])
     table = tables["method"]
     assert isinstance(table, dict)
     return method_from({**table, "name": name})
 
 
-def folder_name(asked: str) -> str:
+def folder_name(spec: str) -> str:
     """A method and its settings as a part of a path."""
-    return "".join(letter if letter.isalnum() or letter in "-_.=" else "-" for letter in asked)
+    return "".join(letter if letter.isalnum() or letter in "-_.=" else "-" for letter in spec)
 
 
 def compare(
@@ -74,106 +83,108 @@ def compare(
     federation: Federation | None = None,
     own_net: OwnNet | None = None,
     jobs: int = 1,
-    watch: Callable[[Path], Watch] = lambda _: unwatched,
+    progress_for: Callable[[Path], ProgressCallback] = lambda _: ignore_progress,
 ) -> tuple[Run, ...]:
-    """Run them all, so many at a time. Finished runs are kept, stopped ones are resumed."""
-    held = Held(federation)
-    here = finish(plans, held, own_net=own_net, jobs=jobs, watch=watch)
+    """Run all plans, `jobs` at a time. Finished runs are kept, stopped ones are resumed."""
+    cache = FederationCache(federation)
+    here = finish(plans, cache, own_net=own_net, jobs=jobs, progress_for=progress_for)
     return tuple(
-        here[path] if path in here else prepared(path, plan, held, own_net)(unwatched) for path, plan in plans.items()
+        here[path] if path in here else prepare_run(path, plan, cache, own_net)(ignore_progress)
+        for path, plan in plans.items()
     )
 
 
 def finish(
     plans: Plans,
-    held: "Held",
+    cache: "FederationCache",
     *,
     own_net: OwnNet | None = None,
     jobs: int = 1,
-    watch: Callable[[Path], Watch] = lambda _: unwatched,
-    beside: Mapping[Path, Work] = MappingProxyType({}),
+    progress_for: Callable[[Path], ProgressCallback] = lambda _: ignore_progress,
+    extra_work: Mapping[Path, Work] = MappingProxyType({}),
 ) -> dict[Path, Run]:
-    """The same; given back are the runs that were made in this process.
+    """As `compare`; returns the runs that were made in this process.
 
-    `beside` is other work for the same processors, which begins before the runs: what it makes is for later ones.
+    `extra_work` is other work for the same processors, which begins before the runs: later runs use its results.
     """
-    for path, plan in plans.items():  # before any work: is what is there already what is asked for?
-        if is_run(path) and asked_of(RunFolder.open(path).asked()) != asked_of(plan.toml()):
-            raise InputError(
-                "there is a run of another experiment",
-                where=str(path),
-                need="the same settings",
-                do="give another --out, or remove it",
-            )
-    left = {path: plan for path, plan in plans.items() if not (is_run(path) and RunFolder.open(path).finished)}
-    if min(jobs, len(beside) + len(left)) > 1:
-        names = [*beside, *left]
-        others = [partial(as_it_is, work) for work in beside.values()]
-        runs = [partial(prepared, path, alone(plan), held, own_net) for path, plan in left.items()]
-        abreast([*others, *runs], jobs, lambda number: watch(names[number]))
+    there = {path: RunFolder.open(path) for path in plans if is_run(path)}
+    for path, folder in there.items():  # before any work
+        if settings_without_engine(folder.experiment_toml()) != settings_without_engine(plans[path].toml()):
+            do = "give another --out, or remove it"
+            raise InputError("there is a run of another experiment", where=str(path), need="the same settings", do=do)
+    left = {path: plan for path, plan in plans.items() if not (path in there and there[path].is_finished)}
+    if min(jobs, len(extra_work) + len(left)) > 1:
+        names = [*extra_work, *left]
+        others = [partial(identity, work) for work in extra_work.values()]
+        runs = [partial(prepare_run, path, without_workers(plan), cache, own_net) for path, plan in left.items()]
+        run_parallel([*others, *runs], jobs, lambda number: progress_for(names[number]))
         return {}
-    for path, work in beside.items():
+    for path, work in extra_work.items():
         with one_thread():  # as in a process of its own: sums of several threads are other sums
-            work(watch(path))
-    return {path: prepared(path, plan, held, own_net)(watch(path)) for path, plan in left.items()}
+            work(progress_for(path))
+    return {path: prepare_run(path, plan, cache, own_net)(progress_for(path)) for path, plan in left.items()}
 
 
-def as_it_is(work: Work) -> Work:
-    """Work that needs no examples."""
+def identity(work: Work) -> Work:
+    """Work that needs no preparation."""
     return work
 
 
-def prepared(path: Path, plan: Experiment, held: "Held", own_net: OwnNet | None) -> Callable[[Watch], Run]:
-    """One of them, with its examples."""
-    return partial(one, path, plan, held.of(plan), own_net)
+def prepare_run(
+    path: Path, plan: Experiment, cache: "FederationCache", own_net: OwnNet | None
+) -> Callable[[ProgressCallback], Run]:
+    """One run, with its examples: it is started or resumed when called."""
+    return partial(start_or_resume, path, plan, cache.federation_for(plan), own_net)
 
 
-def one(path: Path, plan: Experiment, federation: Federation | None, own_net: OwnNet | None, watch: Watch) -> Run:
-    """One of them, from where it is."""
+def start_or_resume(
+    path: Path, plan: Experiment, federation: Federation | None, own_net: OwnNet | None, progress: ProgressCallback
+) -> Run:
+    """One run, from where it is."""
     if is_run(path):
         workers = plan.engine.workers if isinstance(plan.engine, EngineSettings) else None
-        return resume(path, federation=federation, own_net=own_net, workers=workers, watch=watch)
-    return start(plan, out=path, federation=federation, own_net=own_net, watch=watch)
+        return resume(path, federation=federation, own_net=own_net, workers=workers, progress=progress)
+    return start(plan, out=path, federation=federation, own_net=own_net, progress=progress)
 
 
-class Held:
-    """The examples of the plans: those of a seed are made once for all methods."""
+class FederationCache:
+    """The federations of plans: one for each seed, for all methods."""
 
     def __init__(self, federation: Federation | None) -> None:
         self._given = federation
-        self._made: dict[str, Federation] = {}
+        self._federations: dict[str, Federation] = {}
 
-    def of(self, plan: Experiment) -> Federation | None:
-        """The federation of this plan; None where the engine makes it itself."""
+    def federation_for(self, plan: Experiment) -> Federation | None:
+        """The federation of this plan; None where the engine makes it."""
         if self._given is not None or not isinstance(plan.engine, EngineSettings):
             return self._given
         key = f"{plan.run.seed} {sorted(plan.data.items(), key=str)}"
-        if key not in self._made:
-            while len(self._made) >= KEPT:
-                del self._made[next(iter(self._made))]
-            self._made[key] = plan.federation()
-        return self._made[key]
+        if key not in self._federations:
+            while len(self._federations) >= MAX_FEDERATIONS:
+                del self._federations[next(iter(self._federations))]
+            self._federations[key] = plan.federation()
+        return self._federations[key]
 
 
-def alone(plan: Experiment) -> Experiment:
-    """The plan of a run that has a processor to itself, beside others: no workers. Its result is the same."""
+def without_workers(plan: Experiment) -> Experiment:
+    """The plan of a run in a process of its own, beside others. Its result is the same."""
     return replace(plan, engine=replace(plan.engine, workers=0)) if isinstance(plan.engine, EngineSettings) else plan
 
 
 def best_jobs(experiment: Experiment, count: int) -> int:
-    """How many of so many runs to play at once: one for each processor, where processes can be forked."""
+    """How many of `count` runs to play at once: one for each processor, where processes can be forked."""
     if not isinstance(experiment.engine, EngineSettings) or not hasattr(os, "fork"):
         return 1
     return max(1, min(cores(), count))
 
 
-def asked_of(toml: str) -> dict[str, object]:
+def settings_without_engine(toml: str) -> dict[str, object]:
     """An experiment without its engine, on which no result depends.
 
-    Settings that it does not name, for they are younger than it, have their defaults.
+    Settings that are newer than the file have their defaults.
     """
     tables = tomllib.loads(toml)
-    with suppress(InputError):  # settings that are older than this fedclade: it is another experiment
+    with suppress(InputError):  # it has settings that this fedclade does not know: it is another experiment
         tables = tomllib.loads(experiment_from(tables).toml())
     return {name: table for name, table in tables.items() if name != "engine"}
 
@@ -182,5 +193,5 @@ def runs_below(folder: Path) -> tuple[RunFolder, ...]:
     """The folder itself if it is one of a run, else every run in it and two levels below, oldest name first."""
     if is_run(folder):
         return (RunFolder.open(folder),)
-    found = (path.parent for pattern in ("*/experiment.toml", "*/*/experiment.toml") for path in folder.glob(pattern))
+    found = (path.parent for above in ("*", "*/*") for path in folder.glob(f"{above}/{EXPERIMENT_FILE}"))
     return tuple(RunFolder.open(path) for path in sorted(found) if is_run(path))

@@ -9,19 +9,19 @@ from typing import Annotated, Literal
 import tomli_w
 from pydantic import Field
 
+from fedclade.core import InputError, LocalTraining, NameTaken, settings
+from fedclade.core.settings import build_settings, names_of, settings_table, unknown_name_error
 from fedclade.data import Federation
 from fedclade.data.recipe import SITES, read_recipe
 from fedclade.methods import METHODS, AnyMethod, Selection, method_named, name_of
-from fedclade.nouns import InputError, LocalTraining, NameTaken, settings
-from fedclade.nouns.settings import made_from, names_of, plain, unknown
 
-Table = Mapping[str, object]
-LARGEST_FILE = 2**20  # bytes; an experiment is a page of text
+SettingsTable = Mapping[str, object]
+MAX_FILE_BYTES = 2**20  # bytes; an experiment is a page of text
 
 
 @settings
 class RunSettings:
-    """How long, with whom, how often judged, from which seed."""
+    """How many rounds, with which share of the clients, how often evaluated, from which seed."""
 
     rounds: Annotated[int, Field(ge=1, le=10**9)] = 100
     participation: Annotated[float, Field(gt=0, le=1)] = 0.2
@@ -34,11 +34,11 @@ class RunSettings:
 
 @settings
 class EngineSettings:
-    """Who plays the clients."""
+    """Worker processes of this machine are the clients."""
 
     name: Literal["simulated"] = "simulated"
     workers: Annotated[int, Field(ge=0, le=256)] = 2
-    """Processes, one thread each; 0: this one does it. The result does not depend on it."""
+    """Processes, one thread each; 0: none but this one. The result does not depend on it."""
     path: Literal["auto", "general"] = "auto"
     """How clients train: the fastest way for the net, or `general`: torch's autograd. They agree to rounding."""
 
@@ -65,7 +65,7 @@ class FlowerSettings:
     evaluate_seconds: Seconds = 600.0
     sketch_seconds: Seconds = 600.0
     enrol_seconds: Seconds = 120.0
-    """How long a node may take to say its name; nobody waits for it in the meantime."""
+    """How long a node may take to say its name; the run does not wait for it."""
 
 
 ENGINES: dict[str, type[EngineSettings] | type[FlowerSettings]] = {
@@ -79,18 +79,18 @@ PYTHON = "python"  # the source, or the net, was given as a Python object and ca
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is asked for."""
+    """All settings of a run."""
 
-    data: Table
+    data: SettingsTable
     """`source`, `world`, and the world's settings."""
     method: AnyMethod
-    net: Table = field(default_factory=lambda: {"name": "mlp"})
+    net: SettingsTable = field(default_factory=lambda: {"name": "mlp"})
     """`name`, and the net's settings."""
     local: LocalTraining = field(default_factory=LocalTraining)
     run: RunSettings = field(default_factory=RunSettings)
     engine: EngineSettings | FlowerSettings = field(default_factory=EngineSettings)
     selection: Selection = field(default_factory=Selection)
-    """Who takes part in a round; in TOML its keys stand beside the method's own."""
+    """Which clients take part in a round; in TOML its keys stand beside the method's own."""
 
     @property
     def method_name(self) -> str:
@@ -103,12 +103,8 @@ class Experiment:
     def federation(self) -> Federation:
         """The clients with their examples."""
         if self.source == PYTHON:
-            raise InputError(
-                "the data are a Python object",
-                where="data.source",
-                need="the same federation",
-                do="give it in Python: fedclade.train(federation, ...), fedclade.resume(run, federation=...)",
-            )
+            do = "give it in Python: fedclade.train(federation, ...), fedclade.resume(run, federation=...)"
+            raise InputError("the data are a Python object", where="data.source", need="the same federation", do=do)
         return read_recipe(self.data).federation(self.run.seed)
 
     def toml(self) -> str:
@@ -116,22 +112,22 @@ class Experiment:
         tables: dict[str, Mapping[str, object]] = {
             "data": dict(self.data),
             "net": dict(self.net),
-            "local": plain(self.local),
-            "method": {"name": self.method_name, **plain(self.method), **chosen_by(self.selection)},
-            "run": plain(self.run),
-            "engine": plain(self.engine),
+            "local": settings_table(self.local),
+            "method": {"name": self.method_name, **settings_table(self.method), **selection_table(self.selection)},
+            "run": settings_table(self.run),
+            "engine": settings_table(self.engine),
         }
-        return tomli_w.dumps({name: written(table) for name, table in tables.items()})
+        return tomli_w.dumps({name: toml_table(table) for name, table in tables.items()})
 
     def with_seed(self, seed: int) -> "Experiment":
         """The same with another seed."""
         return replace(self, run=replace(self.run, seed=seed))
 
 
-def written(table: Mapping[str, object]) -> dict[str, object]:
+def toml_table(table: Mapping[str, object]) -> dict[str, object]:
     """A table as TOML can hold it: no None, lists for tuples, tables in tables."""
     return {
-        name: list(value) if isinstance(value, tuple) else written(value) if isinstance(value, Mapping) else value
+        name: list(value) if isinstance(value, tuple) else toml_table(value) if isinstance(value, Mapping) else value
         for name, value in table.items()
         if value is not None
     }
@@ -145,28 +141,38 @@ def read_experiment(path: Path, changes: Sequence[str] = (), seed: int | None = 
         size = -1
     if size < 0:
         raise InputError("there is no such experiment", where=str(path), need="a TOML file")
-    if size > LARGEST_FILE:
+    if size > MAX_FILE_BYTES:
         raise InputError("the experiment is too large", where=str(path), got=f"{size} bytes", need="at most 1 MiB")
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as wrong:
-        raise InputError("the experiment is not TOML", where=str(path), got=str(wrong), need="valid TOML") from None
-    # Names first: another method or net takes its own settings with it, wherever they stand on the command line.
-    for change in sorted(changes, key=lambda each: not each.partition("=")[0].strip().endswith(".name")):
-        lay_over(tables, change)
-    if seed is not None:
-        lay_over(tables, f"run.seed={seed}")
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError("the experiment is not TOML", where=str(path), got=str(error), need="valid TOML") from None
+    apply_changes(tables, [*changes, *([] if seed is None else [f"run.seed={seed}"])])
     try:
         return experiment_from(tables, where=str(path))
     except NameTaken:
         raise
-    except InputError as wrong:
-        place = wrong.where if str(path) in wrong.where else f"{path}, {wrong.where}"
-        raise InputError(wrong.what, where=place, got=wrong.got, need=wrong.need, do=wrong.do) from None
+    except InputError as error:
+        place = error.where if str(path) in error.where else f"{path}, {error.where}"
+        raise InputError(error.what, where=place, got=error.got, need=error.need, do=error.do) from None
 
 
-def lay_over(tables: dict[str, object], change: str) -> None:
-    """Put one `section.key=value` into the tables. The value is TOML; what is not TOML is text."""
+def apply_changes(tables: dict[str, object], changes: Iterable[str]) -> None:
+    """Put changes into the tables, in whatever order they were given: names of methods first, then kinds of tables.
+
+    Another method or kind takes the settings of the old one with it, so that its own must come after it.
+    """
+
+    def rank(change: str) -> tuple[bool, int, bool]:
+        path = change.partition("=")[0].strip().split(".")
+        return path[1:] != ["name"], len(path), path[-1] != "kind"
+
+    for change in sorted(changes, key=rank):
+        apply_change(tables, change)
+
+
+def apply_change(tables: dict[str, object], change: str) -> None:
+    """Put one `section.key=value` into the tables. The value is TOML, or else text."""
     name, equals, text = change.partition("=")
     *sections, key = name.strip().split(".")
     if not equals or not sections or not all((*sections, key)):
@@ -178,13 +184,15 @@ def lay_over(tables: dict[str, object], change: str) -> None:
     table = tables
     for section in sections:
         inner = table.setdefault(section, {})
+        if isinstance(inner, str) and table is not tables:  # a nested table that was given by its kind alone
+            inner = table[section] = {"kind": inner}
         if not isinstance(inner, dict):
-            raise InputError(
-                f"{section} is not a section", where="--set", got=f'"{change}"', need="a table in the file"
-            )
+            got = f'"{change}"'
+            raise InputError(f"{section} is not a section", where="--set", got=got, need="a table in the file")
         table = inner
-    if key == "name" and table.get("name", DEFAULT_NAMES.get(sections[0], value)) != value:
-        table.clear()  # another method or net: the settings of the old one mean nothing to it
+    chooses = key == ("name" if len(sections) == 1 else "kind") and sections[0] != "data"
+    if chooses and table.get(key, DEFAULT_NAMES.get(name.strip().removesuffix(".name"), value)) != value:
+        table.clear()  # another method, net or signature: the settings of the old one mean nothing to it
     table[key] = value
 
 
@@ -192,11 +200,11 @@ def experiment_from(tables: Mapping[str, object], where: str = "the experiment")
     """The experiment of these tables; everything that can be checked is checked."""
     for name, table in tables.items():
         if name not in SECTIONS:
-            raise unknown(f"section [{name}]", where, name, SECTIONS)
+            raise unknown_name_error(f"section [{name}]", where, name, SECTIONS)
         if not isinstance(table, Mapping):
             raise InputError(f"{name} is not a section", where=where, got=repr(table), need=f"[{name}]")
     data, net, local, method, run, engine = (section(tables, name) for name in SECTIONS)
-    plan = made_from(RunSettings, run, where="run")
+    plan = build_settings(RunSettings, run, where="run")
     if data.get("source") != PYTHON:
         recipe = read_recipe(data)
         recipe.check_rounds(plan.rounds)
@@ -204,34 +212,34 @@ def experiment_from(tables: Mapping[str, object], where: str = "the experiment")
     if net.get("name") != PYTHON:
         from fedclade.nets.registry import architecture_named  # 2 s: only where a net is asked for
 
-        name = text({"name": DEFAULT_NAMES["net"], **net}, "name", "net")
-        net = {"name": name, **plain(made_from(architecture_named(name), rest(net, "name"), where="net"))}
-    engine_name = text({"name": DEFAULT_NAMES["engine"], **engine}, "name", "engine")
+        name = text_value({"name": DEFAULT_NAMES["net"], **net}, "name", "net")
+        architecture = build_settings(architecture_named(name), without_keys(net, "name"), where="net")
+        net = {"name": name, **settings_table(architecture)}
+    engine_name = text_value({"name": DEFAULT_NAMES["engine"], **engine}, "name", "engine")
     if engine_name not in ENGINES:
-        raise unknown("the engine", "engine.name", engine_name, ENGINES)
+        raise unknown_name_error("the engine", "engine.name", engine_name, ENGINES)
     if data["source"] == SITES and engine_name != "flower":
-        raise InputError(
-            "data at sites need Flower", where="engine.name", got=f'"{engine_name}"', need='"flower", see deploy init'
-        )
+        got, need = f'"{engine_name}"', '"flower", see deploy init'
+        raise InputError("data at sites need Flower", where="engine.name", got=got, need=need)
     made, selection = method_from({"name": DEFAULT_NAMES["method"], **method})
     return Experiment(
         data=data,
         net=net,
-        local=made_from(LocalTraining, local, where="local"),
+        local=build_settings(LocalTraining, local, where="local"),
         method=made,
         run=plan,
-        engine=made_from(ENGINES[engine_name], engine, where="engine"),
+        engine=build_settings(ENGINES[engine_name], engine, where="engine"),
         selection=selection,
     )
 
 
-def method_from(table: Table) -> tuple[AnyMethod, Selection]:
-    """The method of a table, and who takes part: the keys of `Selection` that are not the method's own."""
-    name = text(table, "name", "method")
+def method_from(table: SettingsTable) -> tuple[AnyMethod, Selection]:
+    """The method of a table, and its selection of clients: the keys of `Selection` that are not the method's own."""
+    name = text_value(table, "name", "method")
     known = names_of(METHODS[name].made) if name in METHODS else ()
     about = {key: value for key, value in table.items() if key in names_of(Selection) and key not in known}
-    selection = made_from(Selection, about, where="method")
-    method = method_named(name, rest(table, "name", *about))
+    selection = build_settings(Selection, about, where="method")
+    method = method_named(name, without_keys(table, "name", *about))
     check_selection(selection, about, method.needs().selects)
     return method, selection
 
@@ -239,43 +247,35 @@ def method_from(table: Table) -> tuple[AnyMethod, Selection]:
 def check_selection(selection: Selection, given: Iterable[str], method_selects: bool) -> None:
     """An error if a setting of these would do nothing."""
     if method_selects and (idle := [name for name in names_of(Selection) if name in given]):
-        raise InputError(
-            "this method chooses itself",
-            where=f"method.{idle[0]}",
-            got="a selection",
-            need="its own settings",
-        )
+        where = f"method.{idle[0]}"
+        raise InputError("this method chooses itself", where=where, got="a selection", need="its own settings")
     selection.needs()  # an error if a network is named for nothing
     if "check_in" in given and selection.selection in ("random", "balanced"):
-        raise InputError(
-            "there is no check-in",
-            where="method.check_in",
-            got=f'selection = "{selection.selection}"',
-            need="a selection by what drifts tell",
-        )
+        got, need = f'selection = "{selection.selection}"', "a selection by what drifts tell"
+        raise InputError("there is no check-in", where="method.check_in", got=got, need=need)
 
 
-def chosen_by(selection: Selection) -> Table:
-    """A selection as keys of a method's table: only what is in use."""
+def selection_table(selection: Selection) -> SettingsTable:
+    """A selection as keys of a method's table: only those in use."""
     if selection.selection == "random":
         return {}
-    idle = ["network"] if not selection.network else []
-    return rest(plain(selection), *idle, *(["check_in"] if selection.selection == "balanced" else []))
+    idle = {"network": not selection.network, "check_in": selection.selection == "balanced"}
+    return without_keys(settings_table(selection), *(name for name, unused in idle.items() if unused))
 
 
-def section(tables: Mapping[str, object], name: str) -> Table:
+def section(tables: Mapping[str, object], name: str) -> SettingsTable:
     """A section as a table; an empty one if it is not there."""
     table = tables.get(name, {})
     assert isinstance(table, Mapping)  # checked before
     return table
 
 
-def rest(table: Table, *named: str) -> dict[str, object]:
+def without_keys(table: SettingsTable, *named: str) -> dict[str, object]:
     """A table without these keys."""
     return {name: value for name, value in table.items() if name not in named}
 
 
-def text(table: Table, key: str, where: str) -> str:
+def text_value(table: SettingsTable, key: str, where: str) -> str:
     """A key that must be text."""
     value = table[key]
     if not isinstance(value, str):

@@ -1,24 +1,25 @@
-"""What a run is judged by. Only here does the planted truth meet what a method found."""
+"""The metrics of a run. Only here are planted groups compared with those that a method found."""
 
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fedclade.clustering.distances import Matrix
+from fedclade.clustering.separation import separation_gap
+from fedclade.core import Assignment, ClientId, Groups
 from fedclade.fleet import Scores
-from fedclade.nouns import ClientId, Groups
-from fedclade.relate.distances import Matrix
-from fedclade.relate.separation import separation_gap
 
-FIGURES = ("accuracy", "accuracy_weighted", "accuracy_variance", "worst_tenth", "loss", "perplexity")
+METRICS = ("accuracy", "accuracy_weighted", "accuracy_variance", "worst_tenth", "loss", "perplexity")
 
-LARGEST_LOSS = 700.0  # whose exp is still a number
+MAX_LOSS = 700.0  # the exp of more is not a number
 
 
 def summary(scores: Scores) -> dict[str, float | None]:
-    """The figures of one evaluation, over the clients that answered; None if nobody did.
+    """The metrics of one evaluation, over the clients that answered; None if nobody did.
 
     accuracy            unweighted mean over clients, 0 to 1
     accuracy_weighted   the same weighted by test examples
@@ -28,7 +29,7 @@ def summary(scores: Scores) -> dict[str, float | None]:
     perplexity          exp of that: a model that guesses among so many words, or labels, has this loss
     """
     if not scores.clients:
-        return dict.fromkeys(FIGURES)
+        return dict.fromkeys(METRICS)
     accuracy = scores.accuracy
     worst = np.sort(accuracy)[: max(1, -(-len(accuracy) // 10))]
     return {
@@ -37,12 +38,25 @@ def summary(scores: Scores) -> dict[str, float | None]:
         "accuracy_variance": float((100 * accuracy).var()),
         "worst_tenth": float(worst.mean()),
         "loss": float(scores.losses.mean()),
-        "perplexity": math.exp(min(float(scores.losses.mean()), LARGEST_LOSS)),
+        "perplexity": math.exp(min(float(scores.losses.mean()), MAX_LOSS)),
     }
 
 
-def by_group(accuracy: Mapping[ClientId, float], groups: Groups) -> list[float | None]:
-    """The unweighted mean accuracy of each group; None for one of whom nobody answered."""
+def evaluation_metrics(scores: Scores, models: Assignment, truth: Groups | None) -> dict[str, Any]:
+    """Every metric of one evaluation: the fields of an `EvaluationEvent`."""
+    accuracy = dict(zip(scores.clients, scores.accuracy.tolist(), strict=True))
+    groups = models.groups()
+    return {
+        **summary(scores),
+        "group_count": len(groups),
+        "accuracy_by_group": mean_by_group(accuracy, groups),
+        "accuracy_by_planted_group": None if truth is None else mean_by_group(accuracy, truth),
+        "ari": None if truth is None else rand_index(groups, truth),
+    }
+
+
+def mean_by_group(accuracy: Mapping[ClientId, float], groups: Groups) -> list[float | None]:
+    """The unweighted mean accuracy of each group; None for a group of which no client answered."""
     means: list[float | None] = []
     for members in groups.members:
         known = [accuracy[client] for client in members if client in accuracy]
@@ -57,22 +71,22 @@ def rand_index(found: Groups, truth: Groups) -> float:
     """
     planted, got = truth.labels, found.labels
     clients = [client for client in truth.clients if client in got]
-    together = pairs((planted[client], got[client]) for client in clients)
-    in_truth, in_found = pairs(planted[client] for client in clients), pairs(got[client] for client in clients)
+    together = pair_count((planted[client], got[client]) for client in clients)
+    in_truth, in_found = (pair_count(labels[client] for client in clients) for labels in (planted, got))
     all_pairs = math.comb(len(clients), 2)
     if in_truth == in_found == together:  # the same groups
         return 1.0
-    chance = in_truth * in_found / all_pairs
-    return (together - chance) / ((in_truth + in_found) / 2 - chance)
+    expected = in_truth * in_found / all_pairs
+    return (together - expected) / ((in_truth + in_found) / 2 - expected)
 
 
-def pairs(labels: Iterable[object]) -> int:
+def pair_count(labels: Iterable[object]) -> int:
     """How many pairs have the same label."""
     return sum(math.comb(count, 2) for count in Counter(labels).values())
 
 
 class Separation:
-    """Told how alike clients are by what a method compares: how well planted groups could be told apart by it."""
+    """Called with the similarities that a method compares: how far they separate the planted groups."""
 
     def __init__(self, truth: Groups | None) -> None:
         self._truth = truth
@@ -84,12 +98,9 @@ class Separation:
         self.gaps.append(None if self._truth is None else separation_gap(alike, self._truth))
 
 
-def harmed(accuracy: Mapping[ClientId, float], baselines: Sequence[Mapping[ClientId, float]]) -> tuple[ClientId, ...]:
+def harmed_clients(
+    accuracy: Mapping[ClientId, float], baselines: Sequence[Mapping[ClientId, float]]
+) -> tuple[ClientId, ...]:
     """The clients that end worse than they do with one of these others (Local, FedAvg)."""
-    return tuple(
-        sorted(
-            client
-            for client, reached in accuracy.items()
-            if any(reached < other.get(client, -1.0) for other in baselines)
-        )
-    )
+    worse = {client for other in baselines for client, value in accuracy.items() if value < other.get(client, -1.0)}
+    return tuple(sorted(worse))

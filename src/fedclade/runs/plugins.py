@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from fedclade.core import FedcladeError, InputError
 from fedclade.data import SOURCES, WORLDS
 from fedclade.methods import METHODS
 from fedclade.nets import NETS
-from fedclade.nouns import FedcladeError, InputError
 from fedclade.plugins import Plugin
 from fedclade.runs.experiment import Experiment
-from fedclade.runs.folder import RunFolder
+from fedclade.store.run_folder import RunFolder
 
 
 def plugins_of(experiment: Experiment) -> dict[str, dict[str, str]]:
@@ -33,18 +33,18 @@ def with_package(error: InputError, run: Path) -> InputError:
     if not kind:
         return error
     do = "install the package that brings it"
-    if package := noted_package(run, kind):
+    if package := recorded_package(run, kind):
         do += f": pip install {package}"
     elif kind == "method":
         do += ", or register your own in Python first: fedclade.register(name, Class)"
     return InputError(error.what, where=error.where, got=error.got, need=error.need, do=do)
 
 
-def noted_package(run: Path, kind: str) -> str:
-    """The package that a run's plug-in of this kind came from, as pip names a version; empty if the run has no word."""
+def recorded_package(run: Path, kind: str) -> str:
+    """The package that a run's plug-in of this kind came from, as pip names a version; empty if it was not noted."""
     try:
-        told = RunFolder.open(run).environment().get("plugins")
-    except FedcladeError:  # the name that is not known is the error to tell
+        plugins = RunFolder.open(run).environment().get("plugins")
+    except FedcladeError:  # the unknown name is the error to report
         return ""
-    plugin = told.get(kind) if isinstance(told, Mapping) else None
+    plugin = plugins.get(kind) if isinstance(plugins, Mapping) else None
     return f"{plugin.get('package')}=={plugin.get('version')}" if isinstance(plugin, Mapping) else ""

@@ -1,11 +1,11 @@
-"""The conformance suite: what every method must do, for anybody's method.
+"""The conformance suite: the checks that every method must pass, your own too.
 
 from fedclade.testing import check_method
 
 def test_my_method():
     check_method(MyMethod())
 
-It takes some seconds, needs no data and no network, and says all that is wrong at once.
+It takes some seconds, needs no data and no network, and reports all faults at once.
 """
 
 from fedclade.testing.checks import CHECKS, check_method

@@ -1,4 +1,4 @@
-"""What every method must do, whatever it is, as one function for each claim."""
+"""The checks that every method must pass, one function for each claim."""
 
 import tempfile
 from collections.abc import Callable, Mapping
@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
+from fedclade.core import Groups, Round
 from fedclade.data import Federation, build
 from fedclade.fleet.simulated import simulated_fleet
 from fedclade.methods import AnyMethod, Needs
 from fedclade.nets import net_for
-from fedclade.nouns import Groups, Round
-from fedclade.runs.codec import pack, unpack
-from fedclade.runs.loop import state_class
+from fedclade.runs.method_state import state_class
+from fedclade.store.state_codec import pack, unpack
 from fedclade.testing.play import LOCAL, Interrupted, play_run
 from fedclade.testing.wires import LIES, drop_replies, drop_round, lie, reverse_replies
 
 Check = Callable[[AnyMethod, Path], None]
 """Raises AssertionError unless the method does what its name says; runs are written below the folder."""
-LEARNED = 0.8  # accuracy on ten digits; chance is 0.1
+MIN_ACCURACY = 0.8  # accuracy on ten digits; chance is 0.1
 
 
 def check_method(method: AnyMethod, *, finds_groups: bool = False) -> None:
@@ -29,22 +29,21 @@ def check_method(method: AnyMethod, *, finds_groups: bool = False) -> None:
 
     `finds_groups`: it claims to find groups of clients whose labels contradict, given six clients and six rounds.
     """
-    wrong: list[str] = []
+    failures: list[str] = []
     wanted = {**CHECKS, **({"finds planted groups": finds_planted_groups} if finds_groups else {})}
     with tempfile.TemporaryDirectory(prefix="fedclade-") as folder:
         for number, (name, check) in enumerate(wanted.items()):
             try:
                 check(method, Path(folder, str(number)))
-            except Exception as error:  # whatever it is, it is what the method did
-                wrong.append(f"{name}: {str(error) or type(error).__name__}")
-    if wrong:
-        raise AssertionError(
-            f"{type(method).__name__} fails {len(wrong)} of {len(wanted)} checks:\n  " + "\n  ".join(wrong)
-        )
+            except Exception as error:  # of any kind: it is what the method did
+                failures.append(f"{name}: {str(error) or type(error).__name__}")
+    if failures:
+        count = f"{type(method).__name__} fails {len(failures)} of {len(wanted)} checks:"
+        raise AssertionError("\n  ".join([count, *failures]))
 
 
 @lru_cache(maxsize=1)
-def alike() -> Federation:
+def iid_clients() -> Federation:
     """Six clients that draw from the same digits."""
     return build(source="digits", world="iid", clients=6)
 
@@ -73,20 +72,19 @@ def declares_what_it_needs(method: AnyMethod, _: Path) -> None:
     needs.check(net.layers, LOCAL)
     with simulated_fleet(two_groups(), net, workers=0) as fleet:
         now = Round(0, 0, local=LOCAL, validation=needs.validation)
-        state = method.start(fleet, partial(net.first, 0), now)[0]
+        state = method.start(fleet, partial(net.initial_row, 0), now)[0]
     clients = set(method.assignment(state).clients)
     if needs.common_models is not None:
-        require(
-            set(needs.common_models(state).clients) == clients, "common_models are of other clients than assignment"
-        )
+        common = set(needs.common_models(state).clients)
+        require(common == clients, "common_models are of other clients than assignment")
     if needs.model_path is not None:
         shape = needs.model_path(state, two_groups().clients[0]).shape
         require(len(shape) == 2 and shape[1] == net.size, f"model_path has shape {shape}, not (models, {net.size})")
 
 
 def learns_the_toy(method: AnyMethod, folder: Path) -> None:
-    verdict, _ = play_run(method, alike(), folder, rounds=6, participation=1.0)
-    require(number(verdict, "accuracy") > LEARNED, f"accuracy {number(verdict, 'accuracy'):.2f} after six rounds")
+    verdict, _ = play_run(method, iid_clients(), folder, rounds=6, participation=1.0)
+    require_accuracy(verdict, "after six rounds")
 
 
 def finds_planted_groups(method: AnyMethod, folder: Path) -> None:
@@ -107,10 +105,8 @@ def resumes_byte_for_byte(method: AnyMethod, folder: Path) -> None:
 
 
 def agrees_across_workers(method: AnyMethod, folder: Path) -> None:
-    runs = [
-        play_run(method, two_groups(), folder / str(workers), net="mlp", workers=workers, rounds=2)[0]
-        for workers in (0, 1, 2)
-    ]
+    plan: dict[str, Any] = {"net": "mlp", "rounds": 2}
+    runs = [play_run(method, two_groups(), folder / f"{count}", workers=count, **plan)[0] for count in (0, 1, 2)]
     require(all(without_time(run) == without_time(runs[0]) for run in runs), "another run with other workers")
 
 
@@ -122,10 +118,10 @@ def ignores_the_order_of_replies(method: AnyMethod, folder: Path) -> None:
 
 def survives_silence(method: AnyMethod, folder: Path) -> None:
     wire = drop_replies("client-00", "client-03")
-    verdict, models = play_run(method, alike(), folder, rounds=6, participation=1.0, wire=wire)
+    verdict, models = play_run(method, iid_clients(), folder, rounds=6, participation=1.0, wire=wire)
     require(bool(np.isfinite(models.rows).all()), "models are not finite")
-    require(set(models.clients) == set(alike().clients), "silent clients have no model")
-    require(number(verdict, "accuracy") > LEARNED, f"accuracy {number(verdict, 'accuracy'):.2f} without two of six")
+    require(set(models.clients) == set(iid_clients().clients), "silent clients have no model")
+    require_accuracy(verdict, "without two of six")
 
 
 def takes_a_liar_for_silent(method: AnyMethod, folder: Path) -> None:
@@ -137,7 +133,7 @@ def takes_a_liar_for_silent(method: AnyMethod, folder: Path) -> None:
 
 
 def goes_on_when_a_round_is_lost(method: AnyMethod, folder: Path) -> None:
-    """Nobody answers the questions of the first round: the models stay, and the next round goes on from them."""
+    """No client answers in the first round: the models stay, and the next round goes on from them."""
     verdict, models = play_run(method, two_groups(), folder, wire=drop_round(1))
     require(bool(np.isfinite(models.rows).all()), "models are not finite")
     require(verdict["rounds"] == 4, "the run ended early")
@@ -171,7 +167,7 @@ def places_newcomers(method: AnyMethod, folder: Path) -> None:
 
 def leaves_its_state_alone(method: AnyMethod, folder: Path) -> None:
     """A round returns a new state; the one it was given has the same bytes as before, and comes back from packing."""
-    packing = Packing(method)
+    packing = PackingMethod(method)
     play_run(packing, two_groups(), folder, rounds=2)
     require(packing.rounds == 2, "not every round was played")
 
@@ -185,26 +181,15 @@ def draws_by_the_seed(method: AnyMethod, folder: Path) -> None:
 CHECKS: dict[str, Check] = {
     check.__name__.replace("_", " "): check
     for check in (
-        says_what_it_is,
-        declares_what_it_needs,
-        learns_the_toy,
-        resumes_byte_for_byte,
-        agrees_across_workers,
-        ignores_the_order_of_replies,
-        survives_silence,
-        takes_a_liar_for_silent,
-        goes_on_when_a_round_is_lost,
-        never_sees_the_truth,
-        never_uses_test_data,
-        places_newcomers,
-        leaves_its_state_alone,
-        draws_by_the_seed,
+        *(says_what_it_is, declares_what_it_needs, learns_the_toy, resumes_byte_for_byte, agrees_across_workers),
+        *(ignores_the_order_of_replies, survives_silence, takes_a_liar_for_silent, goes_on_when_a_round_is_lost),
+        *(never_sees_the_truth, never_uses_test_data, places_newcomers, leaves_its_state_alone, draws_by_the_seed),
     )
 }
 """What holds for every method, by name."""
 
 
-class Packing:
+class PackingMethod:
     """A method whose state is packed before and after each round, and must come back from its packing."""
 
     def __init__(self, method: AnyMethod) -> None:
@@ -220,18 +205,17 @@ class Packing:
         require(again == pack(state)[0] == tree, "a round changed the state that it was given")
         for name, array in pack(state)[1].items():
             require(np.array_equal(copies[name], array), f"a round changed {name} of the state that it was given")
-            require(
-                np.array_equal(copies[name], same[name]), f"{name} of the state does not come back from its packing"
-            )
+            restored = np.array_equal(copies[name], same[name])
+            require(restored, f"{name} of the state does not come back from its packing")
         self.rounds += 1
         return after
 
 
-def number(verdict: Mapping[str, object], name: str) -> float:
-    """A figure of a verdict."""
-    value = verdict[name]
-    require(isinstance(value, int | float), f"{name} is not known: {value}")
-    return float(str(value))
+def require_accuracy(verdict: Mapping[str, object], when: str) -> None:
+    """AssertionError unless the run learned the digits."""
+    accuracy = verdict["accuracy"]
+    require(isinstance(accuracy, int | float), f"accuracy is not known: {accuracy}")
+    require(float(str(accuracy)) > MIN_ACCURACY, f"accuracy {accuracy:.2f} {when}")
 
 
 def without_time(verdict: Mapping[str, object]) -> dict[str, object]:

@@ -6,24 +6,24 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from fedclade.core import Assignment, ClientId, LocalTraining
 from fedclade.data import Federation
 from fedclade.fleet import Fleet
-from fedclade.fleet.simulated import Wire, simulated_fleet, undisturbed
+from fedclade.fleet.simulated import Wire, pass_through, simulated_fleet
 from fedclade.methods import AnyMethod, Selection
 from fedclade.nets import Net, net_for
-from fedclade.nouns import Assignment, ClientId, LocalTraining
-from fedclade.runs.experiment import RunSettings
-from fedclade.runs.folder import RunFolder
-from fedclade.runs.loop import Judge, Progress, play
-from fedclade.testing.wires import Growing
+from fedclade.runs.experiment import Experiment, RunSettings
+from fedclade.runs.loop import RunProgress, run_rounds
+from fedclade.store.files import is_run
+from fedclade.store.run_folder import RunFolder
+from fedclade.testing.wires import AlteredTransport
 
-OpenFleet = Callable[[Net], AbstractContextManager[Fleet]]
 LOCAL = LocalTraining(epochs=2, batch=24, lr=0.4)
 AT_RANDOM = Selection()
 
 
 class Interrupted(Exception):
-    """A run that was stopped after the round it was to be stopped after."""
+    """A run was stopped after the round `stop_after`."""
 
 
 def play_run(
@@ -36,43 +36,32 @@ def play_run(
     seed: int = 0,
     workers: int = 0,
     net: str = "logistic",
-    wire: Wire = undisturbed,
+    wire: Wire = pass_through,
     stop_after: int = 0,
     late: tuple[ClientId, ...] = (),
-    fleet: OpenFleet | None = None,
+    fleet: Callable[[Net], AbstractContextManager[Fleet]] | None = None,
     selection: Selection = AT_RANDOM,
 ) -> tuple[dict[str, object], Assignment]:
     """The verdict and the models of a run; a folder that is there is resumed."""
     made = net_for(net, federation.shape, federation.classes)
 
-    def watch(now: Progress) -> None:
+    def watch(now: RunProgress) -> None:
         if now.round == stop_after:
             raise Interrupted
 
-    there = (path / "experiment.toml").exists()
+    there = is_run(path)
     plan = RunSettings(rounds=rounds, participation=participation, evaluate_every=2, seed=seed)
-    opened = fleet(made) if fleet is not None else growing_fleet(federation, made, late, workers, wire)
+    experiment = Experiment({}, method, local=LOCAL, run=plan, selection=selection)
+    if fleet is None:
+        here = simulated_fleet(federation, made, workers=workers, wire=wire)
+        opened: AbstractContextManager[Fleet] = replace(here, transport=AlteredTransport(here.transport, late=late))
+    else:
+        opened = fleet(made)
     with RunFolder.open(path) if there else RunFolder.create(path, "", {}) as folder, opened as engine:
         if there:
-            folder.hold()
-        reached = folder.latest() if there else None
-        verdict, models = play(
-            method,
-            selection,
-            engine,
-            partial(made.first, seed),
-            plan,
-            LOCAL,
-            Judge(federation.truth_at),
-            folder,
-            reached,
-            watch,
-        )
+            folder.acquire()
+        reached = folder.restore_latest() if there else None
+        first = partial(made.initial_row, seed)
+        verdict, models = run_rounds(experiment, engine, first, federation.truth_at, folder, reached, watch)
         folder.finish({"method": "played", "seed": seed, **verdict}, models)
         return verdict, models
-
-
-def growing_fleet(federation: Federation, net: Net, late: tuple[ClientId, ...], workers: int, wire: Wire) -> Fleet:
-    """A fleet on this machine that some clients join late."""
-    fleet = simulated_fleet(federation, net, workers=workers, wire=wire)
-    return replace(fleet, transport=Growing(fleet.transport, late))

@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fedclade.core import ClientId
 from fedclade.fleet import Enrolment, Transport
 from fedclade.fleet.simulated import Wire
-from fedclade.nouns import ClientId
 from fedclade.wire import Arrival, Refusal, Reply
 from fedclade.wire.message import AnyRequest
 from fedclade.wire.verbs import TRAIN
@@ -21,7 +22,7 @@ def drop_replies(*clients: ClientId) -> Wire:
 
 
 def drop_round(number: int) -> Wire:
-    """A wire on which nobody's replies of this round arrive."""
+    """A wire on which no replies of this round arrive."""
     return lambda replies: (reply for reply in replies if reply.round != number)
 
 
@@ -35,41 +36,45 @@ def lie(client: ClientId, how: Lie) -> Wire:
     return lambda replies: (how(reply) if reply.client == client else reply for reply in replies)
 
 
-def not_a_number(reply: Reply) -> Reply:
-    broken = {name: np.full(array.shape, np.nan, np.float32) for name, array in reply.arrays.items()}
-    return replace(reply, arrays=broken)
-
-
-def wrong_shape(reply: Reply) -> Reply:
-    return replace(reply, arrays={name: array[None] for name, array in reply.arrays.items()})
-
-
-def too_many_examples(reply: Reply) -> Reply:
-    return replace(reply, examples=10**12)
+def change_arrays(reply: Reply, change: Callable[[NDArray[np.generic]], NDArray[np.generic]]) -> Reply:
+    return replace(reply, arrays={name: change(array) for name, array in reply.arrays.items()})
 
 
 LIES: dict[str, Lie] = {
-    "not a number": not_a_number,
-    "wrong shape": wrong_shape,
-    "too many examples": too_many_examples,
+    "not a number": lambda reply: change_arrays(reply, lambda array: np.full(array.shape, np.nan, np.float32)),
+    "wrong shape": lambda reply: change_arrays(reply, lambda array: array[None]),
+    "too many examples": lambda reply: replace(reply, examples=10**12),
 }
 """Replies that the gate must refuse, whatever the verb."""
 
 
-class Wrapped:
-    """A transport around another one."""
+class AlteredTransport:
+    """A transport around another one: replies pass a wire, and some clients join late.
 
-    def __init__(self, inner: Transport) -> None:
-        self.inner = inner
+    They join in the round after the first one in which a client trained.
+    """
+
+    def __init__(self, inner: Transport, *, wire: Wire | None = None, late: Sequence[ClientId] = ()) -> None:
+        self.inner, self.late = inner, frozenset(late)
+        self._wire = wire
+        self._trained = self._open = False
 
     def begin(self, number: int) -> Sequence[Refusal]:
+        self._open = self._trained
         return self.inner.begin(number)
 
-    def enrolled(self) -> Mapping[ClientId, Enrolment]:
-        return self.inner.enrolled()
+    def enrolments(self) -> Mapping[ClientId, Enrolment]:
+        known = self.inner.enrolments()
+        return {client: known[client] for client in known if self._open or client not in self.late}
 
     def carry(self, requests: Mapping[ClientId, AnyRequest]) -> Iterable[Arrival]:
-        return self.inner.carry(requests)
+        self._trained |= any(request.verb.name == TRAIN.name for request in requests.values())
+        arrivals = self.inner.carry(requests)
+        if self._wire is None:
+            return arrivals
+        arrived = list(arrivals)
+        replies = [each for each in arrived if isinstance(each, Reply)]
+        return [*self._wire(iter(replies)), *(each for each in arrived if isinstance(each, Refusal))]
 
     @property
     def cpu_seconds(self) -> float:
@@ -77,37 +82,3 @@ class Wrapped:
 
     def close(self) -> None:
         self.inner.close()
-
-
-class Growing(Wrapped):
-    """Some clients join in the round after the first one in which somebody trained."""
-
-    def __init__(self, inner: Transport, late: Sequence[ClientId]) -> None:
-        super().__init__(inner)
-        self.late = frozenset(late)
-        self._trained = self._open = False
-
-    def begin(self, number: int) -> Sequence[Refusal]:
-        self._open = self._trained
-        return super().begin(number)
-
-    def enrolled(self) -> Mapping[ClientId, Enrolment]:
-        known = super().enrolled()
-        return {client: known[client] for client in known if self._open or client not in self.late}
-
-    def carry(self, requests: Mapping[ClientId, AnyRequest]) -> Iterable[Arrival]:
-        self._trained |= any(request.verb.name == TRAIN.name for request in requests.values())
-        return super().carry(requests)
-
-
-class Disturbed(Wrapped):
-    """Replies pass a wire where they have arrived."""
-
-    def __init__(self, inner: Transport, wire: Wire) -> None:
-        super().__init__(inner)
-        self._wire = wire
-
-    def carry(self, requests: Mapping[ClientId, AnyRequest]) -> Iterable[Arrival]:
-        arrived = list(super().carry(requests))
-        replies = [each for each in arrived if isinstance(each, Reply)]
-        return [*self._wire(iter(replies)), *(each for each in arrived if isinstance(each, Refusal))]

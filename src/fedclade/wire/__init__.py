@@ -1,6 +1,6 @@
 """What travels between a server and its clients: requests, replies, and the one table of verbs. Plain data only.
 
-A new verb is one entry of the table (`verbs.py`) and one handler at the client (`fedclade.local.handlers`).
+A new verb is one entry of the table (`verbs.py`) and one handler at the client (`fedclade.client.handlers`).
 """
 
 from fedclade.wire.forms import Form, quote

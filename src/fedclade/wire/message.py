@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fedclade.nouns import ClientId, Round, Rows
+from fedclade.core import ClientId, Round, Rows
 
 if TYPE_CHECKING:
     from fedclade.wire.verb import Verb
@@ -30,12 +30,12 @@ class Request(Generic[Fields]):
 
 
 AnyRequest: TypeAlias = Request[Any]
-"""A request of any verb: who carries it does not look into its fields."""
+"""A request of any verb, for a transport, which does not look into its fields."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reply:
-    """What one client answered, not yet to be trusted."""
+    """What one client answered; the gate has not checked it yet."""
 
     verb: str
     client: ClientId
@@ -48,7 +48,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A reply that the gate did not let through, or that there is none of."""
+    """A reply that the gate did not let through, or that never came."""
 
     client: ClientId
     verb: str

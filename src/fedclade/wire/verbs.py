@@ -1,12 +1,7 @@
-"""The table of verbs: all that a server can ask of a client. Each entry says what goes, what comes, and its bounds.
+"""The table of verbs: all that a server can ask of a client.
 
-train      each client trains the model it is sent, and sends its own back
-losses     the mean loss of several models on its training examples
-evaluate   how a model does on its test examples
-sketch     a few points that stand for its training examples
-scatter    sums over its encoded training examples
-moments    count, mean and variance of every label
-changed    whether its training examples are others than before
+Each verb stands here with its fields (what a request says beside the round and the models), the forms of the arrays in
+its reply, and the faults that forms do not see. Its handler is in `fedclade.client.handlers`.
 """
 
 from dataclasses import replace
@@ -16,20 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from fedclade.nouns import InputError, settings
-from fedclade.wire.forms import LARGEST, Form, bounded, number
+from fedclade.core import InputError, settings
+from fedclade.wire.forms import MAX_MAGNITUDE, Form, bounded_form, number_form
 from fedclade.wire.message import Reply, Request
 from fedclade.wire.verb import AnyVerb, Verb
 
-Count = Annotated[int, Field(ge=0, le=2**31)]
-Width = Annotated[int, Field(ge=1, le=2**31)]
-MOST_ROWS = 10**6  # in one message
-TOKEN = number(np.int64)
+CountField = Annotated[int, Field(ge=0, le=2**31)]
+PositiveWidth = Annotated[int, Field(ge=1, le=2**31)]
+MAX_ROWS = 10**6  # in one message
+TOKEN = number_form(np.int64)  # a number by which a client recognises its data; it tells nothing else about them
 
 
 @settings
 class NoFields:
     """Nothing beside the round and the models."""
+
+
+# -- train: a client trains the model that it is sent, and sends its own back -----------------------------------------
 
 
 @settings
@@ -40,62 +38,31 @@ class TrainFields:
     """An encoder of this kind, which learns to give examples back; empty: the net."""
 
 
-@settings
-class SketchFields:
-    """How examples become points."""
-
-    encoder: str
-    """Its kind: every client knows how to use the weights."""
-    points: Annotated[int, Field(ge=1, le=10**6)]
-    """How many are wanted at the most."""
-    features: Width
-    """How many numbers a point has."""
-    epochs: Annotated[int, Field(ge=0, le=10**6)] = 0
-    """Of fine-tuning the encoder first."""
-    own: Count = 0
-    """In so many principal components of the client's own examples; 0: not."""
+TRAIN = Verb(
+    name="train",
+    fields=TrainFields,
+    row_limits=(1, 2),  # the start, and a model that training is pulled to
+    forms=lambda request: {"row": bounded_form(request.rows.shape[1:]), "loss": number_form()},
+    deadline="train",
+)
+TRAIN_MEAN = replace(TRAIN, label="train_mean")
+"""The same message: the server keeps a mean, and nothing of one client."""
+TUNE = replace(TRAIN, label="tune")
+"""The same with an encoder in the place of the net."""
 
 
-@settings
-class EncodedFields:
-    """How examples become numbers."""
+# -- losses: the mean loss of several models on a client's training examples ------------------------------------------
 
-    encoder: str
-    features: Width
-    """How many numbers an encoded example has."""
-
-
-@settings
-class MomentFields:
-    """How labels are told of."""
-
-    encoder: str
-    features: Width
-    classes: Width
-    """How many labels there are."""
-    fewest: Annotated[int, Field(ge=1)] = 1
-    """A label with fewer examples is not told."""
-    noise: Annotated[float, Field(ge=0)] = 0.0
-    """So many standard errors of noise are added to every mean."""
+LOSSES = Verb(
+    name="losses",
+    fields=NoFields,
+    row_limits=(1, MAX_ROWS),
+    forms=lambda request: {"losses": Form(np.float64, request.rows.shape[:1])},
+    deadline="losses",
+)
 
 
-@settings
-class ChangedFields:
-    """What the client last said of its data."""
-
-    token: Annotated[int, Field(ge=-(2**63), lt=2**63)]
-
-
-def train_forms(request: Request[TrainFields]) -> dict[str, Form]:
-    return {"row": bounded(request.rows.shape[1:]), "loss": number()}
-
-
-def losses_forms(request: Request[NoFields]) -> dict[str, Form]:
-    return {"losses": Form(np.float64, request.rows.shape[:1])}
-
-
-def evaluate_forms(_: Request[NoFields]) -> dict[str, Form]:
-    return {"correct": number(np.int64, least_value=0), "loss": number()}
+# -- evaluate: how a model does on a client's test examples -----------------------------------------------------------
 
 
 def evaluate_fault(_: Request[NoFields], reply: Reply) -> str:
@@ -104,13 +71,39 @@ def evaluate_fault(_: Request[NoFields], reply: Reply) -> str:
     return ""
 
 
+EVALUATE = Verb(
+    name="evaluate",
+    fields=NoFields,
+    row_limits=(1, 1),
+    forms=lambda _: {"correct": number_form(np.int64, min_value=0), "loss": number_form()},
+    fault=evaluate_fault,
+    deadline="evaluate",
+    part="test",
+)
+
+
+# -- sketch: a few points that stand for a client's training examples -------------------------------------------------
+
+
+@settings
+class SketchFields:
+    """How examples become points."""
+
+    encoder: str
+    """Its kind: every client knows how to use the weights."""
+    points: Annotated[int, Field(ge=1, le=10**6)]
+    """How many are wanted at the most."""
+    features: PositiveWidth
+    """How many numbers a point has."""
+    epochs: Annotated[int, Field(ge=0, le=10**6)] = 0
+    """Epochs of fine-tuning the encoder first."""
+    own_components: CountField = 0
+    """Points are places in so many principal components of the client's own examples; 0: they are not."""
+
+
 def sketch_forms(request: Request[SketchFields]) -> dict[str, Form]:
-    most = request.fields.points
-    return {
-        "points": bounded((None, request.fields.features), most),
-        "counts": Form(np.int64, (None,), most=most, least_value=1),
-        "token": TOKEN,
-    }
+    points = bounded_form((None, request.fields.features), request.fields.points)
+    return {"points": points, "counts": Form(np.int64, (None,), request.fields.points, min_value=1), "token": TOKEN}
 
 
 def sketch_fault(request: Request[SketchFields], reply: Reply) -> str:
@@ -128,18 +121,40 @@ def counts_fault(reply: Reply) -> str:
     return ""
 
 
+SKETCH = Verb(
+    name="sketch",
+    fields=SketchFields,
+    row_limits=(0, MAX_ROWS),  # none, the encoder's weights, or a basis
+    row_kind="weights",
+    forms=sketch_forms,
+    fault=sketch_fault,
+)
+
+
+# -- scatter: sums over a client's encoded training examples ----------------------------------------------------------
+
+
+@settings
+class EncodedFields:
+    """How examples become numbers."""
+
+    encoder: str
+    features: PositiveWidth
+    """How many numbers an encoded example has."""
+
+
 def scatter_forms(request: Request[EncodedFields]) -> dict[str, Form]:
     width = request.fields.features
     return {"total": Form(np.float64, (width,)), "products": Form(np.float32, (width * (width + 1) // 2,))}
 
 
 def scatter_fault(request: Request[EncodedFields], reply: Reply) -> str:
-    """What is wrong with sums that have the right form; empty if they can be those of so many examples."""
+    """Empty if the sums can be those of so many examples."""
     features = request.fields.features
     total = np.asarray(reply.arrays["total"], np.float64)
     products = np.asarray(reply.arrays["products"], np.float64)
     squares = products[diagonal(features)]
-    most = LARGEST * LARGEST * reply.examples
+    most = MAX_MAGNITUDE * MAX_MAGNITUDE * reply.examples
     if float(squares.max(initial=0)) > most:
         return f"products: got {float(squares.max()):g}, need at most {most:g}"
     if (total**2 > 1.001 * reply.examples * squares + 1e-6).any():  # Cauchy and Schwarz, and rounding
@@ -161,14 +176,31 @@ def diagonal(features: int) -> NDArray[np.int64]:
     return places
 
 
+SCATTER = Verb(name="scatter", fields=EncodedFields, forms=scatter_forms, fault=scatter_fault)
+
+
+# -- moments: count, mean and variance of every label -----------------------------------------------------------------
+
+
+@settings
+class MomentFields:
+    """Which labels are described, and how exactly."""
+
+    encoder: str
+    features: PositiveWidth
+    classes: PositiveWidth
+    """How many labels there are."""
+    min_examples: Annotated[int, Field(ge=1)] = 1
+    """A label with fewer examples is not described."""
+    noise: Annotated[float, Field(ge=0)] = 0.0
+    """So many standard errors of noise are added to every mean."""
+
+
 def moments_forms(request: Request[MomentFields]) -> dict[str, Form]:
-    classes, features = request.fields.classes, request.fields.features
-    return {
-        "counts": Form(np.int64, (classes,), least_value=0),
-        "means": bounded((classes, features)),
-        "variances": Form(np.float32, (classes,), least_value=0),
-        "token": TOKEN,
-    }
+    classes = request.fields.classes
+    counts, variances = Form(np.int64, (classes,), min_value=0), Form(np.float32, (classes,), min_value=0)
+    means = bounded_form((classes, request.fields.features))
+    return {"counts": counts, "means": means, "variances": variances, "token": TOKEN}
 
 
 def moments_fault(_: Request[MomentFields], reply: Reply) -> str:
@@ -180,32 +212,27 @@ def moments_fault(_: Request[MomentFields], reply: Reply) -> str:
     return ""
 
 
-TRAIN = Verb(name="train", fields=TrainFields, rows=(1, 2), forms=train_forms, deadline="train")
-TRAIN_MEAN = replace(TRAIN, label="train_mean")
-"""The same message: the server keeps a mean, and nothing of one client."""
-TUNE = replace(TRAIN, label="tune")
-"""The same with an encoder in the place of the net."""
-LOSSES = Verb(name="losses", fields=NoFields, rows=(1, MOST_ROWS), forms=losses_forms, deadline="losses")
-EVALUATE = Verb(
-    name="evaluate",
-    fields=NoFields,
-    rows=(1, 1),
-    forms=evaluate_forms,
-    fault=evaluate_fault,
-    deadline="evaluate",
-    part="test",
+MOMENTS = Verb(
+    name="moments",
+    fields=MomentFields,
+    forms=moments_forms,
+    fault=moments_fault,
+    is_kept=lambda reply: bool(reply.arrays["counts"].any()),  # it describes a label
 )
-SKETCH = Verb(
-    name="sketch",
-    fields=SketchFields,
-    rows=(0, MOST_ROWS),  # none, the encoder's weights, or a basis
-    rows_are="weights",
-    forms=sketch_forms,
-    fault=sketch_fault,
-)
-SCATTER = Verb(name="scatter", fields=EncodedFields, forms=scatter_forms, fault=scatter_fault)
-MOMENTS = Verb(name="moments", fields=MomentFields, forms=moments_forms, fault=moments_fault)
-CHANGED = Verb(name="changed", fields=ChangedFields, forms=lambda _: {"changed": number(np.bool_)}, field_bytes=8)
+
+
+# -- changed: whether a client's training examples are others than before ---------------------------------------------
+
+
+@settings
+class ChangedFields:
+    """The token that the client last gave its data."""
+
+    token: Annotated[int, Field(ge=-(2**63), lt=2**63)]
+
+
+CHANGED = Verb(name="changed", fields=ChangedFields, forms=lambda _: {"changed": number_form(np.bool_)}, field_bytes=8)
+
 
 VERBS: dict[str, AnyVerb] = {verb.name: verb for verb in (TRAIN, LOSSES, EVALUATE, SKETCH, SCATTER, MOMENTS, CHANGED)}
 """By the name that stands in messages."""

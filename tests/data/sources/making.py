@@ -10,12 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from fedclade.data import Pool, Source
+from fedclade.data.registry import SOURCES
+
 MNIST_NAMES = (
     "train-images-idx3-ubyte.gz",
     "train-labels-idx1-ubyte.gz",
     "t10k-images-idx3-ubyte.gz",
     "t10k-labels-idx1-ubyte.gz",
 )
+
+
+def load(name: str) -> tuple[Source, Pool]:
+    """A source and its test pool."""
+    source = SOURCES[name].load()
+    assert source.test is not None
+    return source, source.test
 
 
 def idx_bytes(array: NDArray[np.uint8]) -> bytes:

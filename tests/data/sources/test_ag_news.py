@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from data.sources.making import cut, put
+from data.sources.making import cut, load, put
 from fedclade.data.registry import SOURCES
 from fedclade.data.sources import ag_news
-from fedclade.nouns import InputError
+from refusals import check_refused
 
 TRAIN = b'"3","Oil, oil!","The ""oil\\price"" #39;s"\n"1","Peace","the b2b"\n'
 TEST = b'"4","A rocket","' + b"oil " * 40 + b'"\n'
@@ -27,28 +27,27 @@ def put_news(folder: Path, train: bytes = TRAIN, test: bytes = TEST, names: tupl
 def test_words_become_numbers(folder: Path, names: tuple[str, str], called: str) -> None:
     """Training words: oil 3, b 2, the 2; peace, price, s once. So oil 2, b 3, the 4, peace 5, price 6, s 7."""
     put_news(folder, names=names)
-    source = SOURCES["ag-news"].load()
+    source, test = load("ag-news")
     assert source.name == called
-    assert source.test is not None
     assert source.train.inputs.dtype == np.int32
     assert source.train.inputs.shape == (2, 32)
     assert source.train.inputs[0].tolist() == [2, 2, 4, 2, 6, 7] + [0] * 26
     assert source.train.inputs[1].tolist() == [5, 4, 3, 3] + [0] * 28
-    assert source.test.inputs[0].tolist() == [1, 1] + [2] * 30  # a and rocket are unknown; cut after 32
+    assert test.inputs[0].tolist() == [1, 1] + [2] * 30  # a and rocket are unknown; cut after 32
     assert source.train.labels.tolist() == [2, 0]
-    assert source.test.labels.tolist() == [3]
+    assert test.labels.tolist() == [3]
     assert source.class_names == ("World", "Sports", "Business", "Sci/Tech")
 
 
-def test_title_and_text_in_one_column(folder: Path) -> None:
+def test_one_column_common_words_and_a_cut_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put_news(folder, train=b'"2","one two one"\n')
     assert SOURCES["ag-news"].load().train.inputs[0, :4].tolist() == [2, 3, 2, 0]
-
-
-def test_only_the_commonest_words_are_known(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ag_news, "KNOWN", 2)
+    monkeypatch.setattr(ag_news, "KNOWN_WORDS", 2)
     put_news(folder)
     assert SOURCES["ag-news"].load().train.inputs[1, :5].tolist() == [1, 1, 3, 3, 0]
+    (folder / "ag_news" / "train.csv").unlink()
+    cut(put_news(folder, names=("train", ".gz")))
+    check_refused(r"cannot be read, .*train\.csv\.gz", SOURCES["ag-news"].load)
 
 
 @pytest.mark.parametrize(
@@ -67,11 +66,4 @@ def test_only_the_commonest_words_are_known(folder: Path, monkeypatch: pytest.Mo
 )
 def test_wrong_rows(folder: Path, train: bytes, said: str) -> None:
     put_news(folder, train=train)
-    with pytest.raises(InputError, match=said):
-        SOURCES["ag-news"].load()
-
-
-def test_a_cut_file(folder: Path) -> None:
-    cut(put_news(folder, names=("train", ".gz")))
-    with pytest.raises(InputError, match=r"cannot be read, .*train\.csv\.gz"):
-        SOURCES["ag-news"].load()
+    check_refused(said, SOURCES["ag-news"].load)

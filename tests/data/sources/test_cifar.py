@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from data.sources.making import cut, picture, put, tar_bytes
+from data.sources.making import cut, load, picture, put, tar_bytes
 from fedclade.data.registry import SOURCES
-from fedclade.nouns import InputError
+from refusals import check_refused
 
 NAMES = (*(f"data_batch_{number}" for number in range(1, 6)), "test_batch")
 IMAGES = np.random.default_rng(0).integers(0, 256, (12, 3, 32, 32), np.uint8)
@@ -40,38 +40,28 @@ def test_cifar10(folder: Path, form: str) -> None:
         put(folder / "cifar10" / "cifar-10-binary.tar.gz", archive10())
     else:
         put_mosaics(folder / "cifar10")
-    source = SOURCES["cifar10"].load()
-    assert source.test is not None
-    assert np.array_equal(source.train.inputs, IMAGES[:10])
-    assert np.array_equal(source.test.inputs, IMAGES[10:])
-    assert source.train.labels.tolist() == LABELS[:10].tolist()
-    assert source.test.labels.tolist() == LABELS[10:].tolist()
+    source, test = load("cifar10")
+    for pool, part in ((source.train, slice(10)), (test, slice(10, None))):
+        assert np.array_equal(pool.inputs, IMAGES[part])
+        assert pool.labels.tolist() == LABELS[part].tolist()
     assert source.class_names[6] == "frog"
 
 
-def test_a_mosaic_is_read_row_by_row(folder: Path) -> None:
+def test_a_mosaic_is_read_row_by_row_and_checked(folder: Path) -> None:
     """Two rows of two: the third image is below the first."""
     put_mosaics(folder / "cifar10")
     mosaic = np.zeros((64, 64, 3), np.uint8)
     mosaic[32:, :32] = 200
     put(folder / "cifar10" / "test_batch.webp", picture(mosaic, "WEBP"))
     np.savez(folder / "cifar10" / "labels.npz", y_train=LABELS[:10], y_test=LABELS[:4])
-    source = SOURCES["cifar10"].load()
-    assert source.test is not None
-    assert source.test.inputs.max(axis=(1, 2, 3)).tolist() == [0, 0, 200, 0]
-
-
-def test_wrong_mosaics(folder: Path) -> None:
+    assert load("cifar10")[1].inputs.max(axis=(1, 2, 3)).tolist() == [0, 0, 200, 0]
     put_mosaics(folder / "cifar10")
     np.savez(folder / "cifar10" / "labels.npz", y_train=LABELS[:9], y_test=LABELS[10:])
-    with pytest.raises(InputError, match=r"do not fit the images, .*labels\.npz: got 9 labels, need 10"):
-        SOURCES["cifar10"].load()
+    check_refused(r"do not fit the images, .*labels\.npz: got 9 labels, need 10", SOURCES["cifar10"].load)
     np.savez(folder / "cifar10" / "labels.npz", y_train=LABELS[:10] + 1, y_test=LABELS[10:])
-    with pytest.raises(InputError, match=r"out of range, .*labels\.npz"):
-        SOURCES["cifar10"].load()
+    check_refused(r"out of range, .*labels\.npz", SOURCES["cifar10"].load)
     put(folder / "cifar10" / "data_batch_1.webp", picture(np.zeros((33, 64, 3), np.uint8), "WEBP"))
-    with pytest.raises(InputError, match=r"wrong size, .*data_batch_1\.webp"):
-        SOURCES["cifar10"].load()
+    check_refused(r"wrong size, .*data_batch_1\.webp", SOURCES["cifar10"].load)
 
 
 def test_wrong_archives(folder: Path) -> None:
@@ -84,12 +74,10 @@ def test_wrong_archives(folder: Path) -> None:
         (tar_bytes({"../data_batch_1.bin": b"1"}), "leads out of the archive"),
     ):
         put(path, content)
-        with pytest.raises(InputError, match=rf"{said}, .*cifar-10-binary\.tar\.gz"):
-            SOURCES["cifar10"].load()
+        check_refused(rf"{said}, .*cifar-10-binary\.tar\.gz", SOURCES["cifar10"].load)
     put(path, archive10())
     cut(path)
-    with pytest.raises(InputError, match="cannot be read"):
-        SOURCES["cifar10"].load()
+    check_refused("cannot be read", SOURCES["cifar10"].load)
 
 
 def test_cifar100_takes_the_fine_label(folder: Path) -> None:
@@ -101,11 +89,9 @@ def test_cifar100_takes_the_fine_label(folder: Path) -> None:
         "cifar-100-binary/fine_label_names.txt": "\n".join([*names, ""]).encode(),
     }
     path = put(folder / "cifar100" / "cifar-100-binary.tar.gz", tar_bytes(members))
-    source = SOURCES["cifar100"].load()
-    assert source.test is not None
+    source, test = load("cifar100")
     assert source.train.labels.tolist() == fine[:10].tolist()
-    assert np.array_equal(source.test.inputs, IMAGES[10:])
+    assert np.array_equal(test.inputs, IMAGES[10:])
     assert (source.classes, source.class_names) == (100, tuple(names))
     put(path, tar_bytes({**members, "cifar-100-binary/fine_label_names.txt": b"one two"}))
-    with pytest.raises(InputError, match="class names do not fit"):
-        SOURCES["cifar100"].load()
+    check_refused("class names do not fit", SOURCES["cifar100"].load)

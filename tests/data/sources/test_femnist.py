@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from data.sources.making import put
+from data.sources.making import load, put
 from fedclade.data.registry import SOURCES
-from fedclade.nouns import InputError
+from refusals import check_refused
 
 
 def leaf(**writers: list[tuple[int, int]]) -> bytes:
@@ -27,12 +27,11 @@ def test_writers_are_numbered_by_name(folder: Path, data: str) -> None:
     put(home / "train" / "all_data_0.json", leaf(f2=[(0, 1), (255, 61)], f1=[(7, 10)]))
     put(home / "train" / "all_data_1.json", leaf(f3=[(100, 3)]))
     put(home / "test" / "all_data_0.json", leaf(f2=[(9, 4)], f0=[(8, 5)]))
-    source = SOURCES["femnist"].load()
-    assert source.test is not None
+    source, test = load("femnist")
     assert source.train.owners is not None
-    assert source.test.owners is not None
+    assert test.owners is not None
     assert source.train.owners.tolist() == [2, 2, 1, 3]  # f0, f1, f2, f3
-    assert source.test.owners.tolist() == [2, 0]
+    assert test.owners.tolist() == [2, 0]
     assert source.train.labels.tolist() == [1, 61, 10, 3]
     assert source.train.inputs.dtype == np.uint8
     assert source.shape == (1, 28, 28)
@@ -40,9 +39,11 @@ def test_writers_are_numbered_by_name(folder: Path, data: str) -> None:
     assert (source.classes, source.class_names[10], source.class_names[61]) == (62, "A", "z")
 
 
-def test_every_byte_comes_back(folder: Path) -> None:
-    put(folder / "femnist" / "train" / "a.json", leaf(a=[(grey, 0) for grey in range(256)]))
+def test_every_byte_comes_back_and_an_empty_folder_is_refused(folder: Path) -> None:
     put(folder / "femnist" / "test" / "a.json", leaf(a=[(0, 0)]))
+    (folder / "femnist" / "train").mkdir()
+    check_refused(r"has no JSON file, .*train", SOURCES["femnist"].load)
+    put(folder / "femnist" / "train" / "a.json", leaf(a=[(grey, 0) for grey in range(256)]))
     assert SOURCES["femnist"].load().train.inputs[:, 0, 0, 0].tolist() == list(range(256))
 
 
@@ -74,12 +75,4 @@ def image(pixel: object = 0.5, count: int = 784) -> list[object]:
 def test_files_that_are_not_leafs(folder: Path, content: bytes, said: str) -> None:
     put(folder / "femnist" / "test" / "a.json", leaf(a=[(0, 0)]))
     put(folder / "femnist" / "train" / "b.json", content)
-    with pytest.raises(InputError, match=rf"{said}, .*b\.json"):
-        SOURCES["femnist"].load()
-
-
-def test_a_folder_without_files(folder: Path) -> None:
-    put(folder / "femnist" / "test" / "a.json", leaf(a=[(0, 0)]))
-    (folder / "femnist" / "train").mkdir()
-    with pytest.raises(InputError, match=r"has no JSON file, .*train"):
-        SOURCES["femnist"].load()
+    check_refused(rf"{said}, .*b\.json", SOURCES["femnist"].load)

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from data.sources.making import MNIST_NAMES, put_idx
+from data.sources.making import MNIST_NAMES, load, put_idx
 from fedclade.data.registry import SOURCES
-from fedclade.nouns import InputError
+from refusals import check_refused
 
 
 def put_writers(folder: Path, writers: list[int], held_out: list[bool]) -> None:
@@ -19,15 +19,14 @@ def put_writers(folder: Path, writers: list[int], held_out: list[bool]) -> None:
 def test_pools_by_writer(folder: Path) -> None:
     images, *_ = put_idx(folder / "mnist", MNIST_NAMES)
     put_writers(folder, [7, 3, 7, 3, 3, 7], [False, False, True, True, False, False])
-    assert SOURCES["mnist-writers"].here()
-    source = SOURCES["mnist-writers"].load()
-    assert source.test is not None
+    assert SOURCES["mnist-writers"].is_available()
+    source, test = load("mnist-writers")
     assert source.train.owners is not None
-    assert source.test.owners is not None
+    assert test.owners is not None
     assert source.train.owners.tolist() == [7, 3, 3, 7]
-    assert source.test.owners.tolist() == [7, 3]
+    assert test.owners.tolist() == [7, 3]
     assert source.train.labels.tolist() == [0, 1, 4, 5]  # the images of `put_idx` are numbered
-    assert np.array_equal(source.test.inputs[:, 0], images[2:4])
+    assert np.array_equal(test.inputs[:, 0], images[2:4])
 
 
 @pytest.mark.parametrize(
@@ -42,12 +41,10 @@ def test_pools_by_writer(folder: Path) -> None:
 def test_writers_must_fit(folder: Path, writers: list[int], held_out: list[bool], said: str) -> None:
     put_idx(folder / "mnist", MNIST_NAMES)
     put_writers(folder, writers, held_out)
-    with pytest.raises(InputError, match=said):
-        SOURCES["mnist-writers"].load()
+    check_refused(said, SOURCES["mnist-writers"].load)
 
 
 def test_writers_without_mnist(folder: Path) -> None:
     put_writers(folder, [1], [True])
-    assert not SOURCES["mnist-writers"].here()
-    with pytest.raises(InputError, match="source mnist:"):
-        SOURCES["mnist-writers"].load()
+    assert not SOURCES["mnist-writers"].is_available()
+    check_refused("source mnist:", SOURCES["mnist-writers"].load)

@@ -9,7 +9,7 @@ import pytest
 
 from data.sources.making import cut
 from fedclade.data.sources.npz import npz_numbers
-from fedclade.nouns import InputError
+from refusals import check_refused
 
 
 def test_numbers_and_booleans(tmp_path: Path) -> None:
@@ -26,36 +26,21 @@ def test_numbers_and_booleans(tmp_path: Path) -> None:
 def test_other_kinds_are_refused(tmp_path: Path, array: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> None:
     path = tmp_path / "a.npz"
     np.savez(path, a=array)
-    with pytest.raises(InputError, match=r"wrong kind, .*a\.npz, a"):
-        npz_numbers(path, ("a",), 1000)
+    check_refused(r"wrong kind, .*a\.npz, a", npz_numbers, path, ("a",), 1000)
 
 
-def test_bounds_and_absent_arrays(tmp_path: Path) -> None:
+def test_bounds_and_broken_files(tmp_path: Path) -> None:
+    """Too large; absent; a header that promises more than there is; no array; cut short."""
     path = tmp_path / "a.npz"
     np.savez_compressed(path, a=np.zeros(100_000, np.int64))
-    with pytest.raises(InputError, match="too large"):
-        npz_numbers(path, ("a",), 1000)
-    with pytest.raises(InputError, match="array is missing"):
-        npz_numbers(path, ("b",), 1000)
-
-
-def test_a_header_that_promises_more_than_there_is(tmp_path: Path) -> None:
-    path = tmp_path / "a.npz"
+    check_refused("too large", npz_numbers, path, ("a",), 1000)
+    check_refused("array is missing", npz_numbers, path, ("b",), 1000)
     stream = io.BytesIO()
     np.lib.format.write_array_header_1_0(stream, {"descr": "<i8", "fortran_order": False, "shape": (1 << 40,)})
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("a.npy", stream.getvalue() + b"\0" * 8)
-    with pytest.raises(InputError, match="length is wrong"):
-        npz_numbers(path, ("a",), 1000)
-
-
-def test_broken_files(tmp_path: Path) -> None:
-    path = tmp_path / "a.npz"
+    for content, said in ((stream.getvalue() + b"\0" * 8, "length is wrong"), (b"not an array", "cannot be read")):
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("a.npy", content)
+        check_refused(said, npz_numbers, path, ("a",), 1000)
     np.savez(path, a=np.arange(100))
     cut(path)
-    with pytest.raises(InputError, match="cannot be read"):
-        npz_numbers(path, ("a",), 10_000)
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("a.npy", b"not an array")
-    with pytest.raises(InputError, match="cannot be read"):
-        npz_numbers(path, ("a",), 10_000)
+    check_refused("cannot be read", npz_numbers, path, ("a",), 10_000)

@@ -3,17 +3,10 @@
 import numpy as np
 import pytest
 
-from fedclade.data import Pool, Source
-from fedclade.data.registry import SOURCES
+from data.sources.making import load
+from fedclade.data import Pool
 
 pytestmark = pytest.mark.usefixtures("real")
-
-
-def loaded(name: str) -> tuple[Source, Pool]:
-    """The source and its test pool."""
-    source = SOURCES[name].load()
-    assert source.test is not None
-    return source, source.test
 
 
 def counts(pool: Pool) -> list[int]:
@@ -21,7 +14,7 @@ def counts(pool: Pool) -> list[int]:
 
 
 def test_mnist() -> None:
-    source, test = loaded("mnist")
+    source, test = load("mnist")
     assert source.train.inputs.shape == (60_000, 1, 28, 28)
     assert counts(source.train) == [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
     assert counts(test) == [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]
@@ -29,23 +22,19 @@ def test_mnist() -> None:
 
 
 def test_fashion_mnist() -> None:
-    source, test = loaded("fashion-mnist")
+    source, test = load("fashion-mnist")
     assert counts(source.train) == [6000] * 10
     assert counts(test) == [1000] * 10
     assert source.train.inputs.mean() / 255 == pytest.approx(0.2860, abs=5e-5)
 
 
 def test_emnist47() -> None:
-    source, test = loaded("emnist47")
+    source, test = load("emnist47")
     assert source.train.inputs.shape == (95_495, 1, 28, 28)
     assert (min(counts(source.train)), max(counts(source.train))) == (767, 2400)
     assert counts(test) == [150] * 47
     assert "".join(source.class_names) == "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabdefghnqrt"
-
-
-def test_emnist47_is_upright() -> None:
-    """A T has its bar above; a 7 ends further to the left than it begins."""
-    source, _ = loaded("emnist47")
+    # Upright: a T has its bar above; a 7 ends further to the left than it begins.
     letter, seven = (
         source.train.inputs[source.train.labels == source.class_names.index(name), 0].mean(0) for name in ("T", "7")
     )
@@ -56,7 +45,7 @@ def test_emnist47_is_upright() -> None:
 
 @pytest.mark.slow
 def test_cifar10() -> None:
-    source, test = loaded("cifar10")
+    source, test = load("cifar10")
     assert source.train.inputs.shape == (50_000, 3, 32, 32)
     assert counts(source.train) == [5000] * 10
     assert counts(test) == [1000] * 10
@@ -65,7 +54,7 @@ def test_cifar10() -> None:
 
 
 def test_mnist_writers() -> None:
-    source, test = loaded("mnist-writers")
+    source, test = load("mnist-writers")
     assert source.train.owners is not None
     assert test.owners is not None
     assert len(np.unique(source.train.owners)) == 539
@@ -76,18 +65,16 @@ def test_mnist_writers() -> None:
 
 
 def test_ag_news() -> None:
-    source, test = loaded("ag-news")
+    source, test = load("ag-news")
     assert source.train.inputs.shape[1] == 32
     assert source.train.inputs.max() == 10_001
     assert counts(test) == [1900] * 4
-    if source.name == "AG-News subset":
-        assert counts(source.train) == [6214, 4525, 4517, 6136]
-    else:
-        assert counts(source.train) == [30_000] * 4
+    subset = source.name == "AG-News subset"
+    assert counts(source.train) == ([6214, 4525, 4517, 6136] if subset else [30_000] * 4)
 
 
 def test_tiny_imagenet_10() -> None:
-    source, test = loaded("tiny-imagenet-10")
+    source, test = load("tiny-imagenet-10")
     assert source.train.inputs.shape == (5000, 3, 64, 64)
     assert counts(source.train) == [500] * 10
     assert counts(test) == [50] * 10

@@ -3,19 +3,17 @@
 import numpy as np
 import pytest
 
-from fedclade.data import Federation, build
+from fedclade.data import Federation, Part, build
 
 pytestmark = pytest.mark.usefixtures("real")
 
 
-def positions(federation: Federation) -> list[int]:
-    """Every training image that is with a client, in train or test."""
-    return [
-        int(place)
-        for client in federation.clients
-        for part in (federation[client].train, federation[client].test)
-        for place in part.index
-    ]
+def all_parts(federation: Federation) -> list[Part]:
+    return [part for held in federation.data.values() for part in (held.train, held.test)]
+
+
+def positions(parts: list[Part]) -> list[int]:
+    return [int(place) for part in parts for place in part.index]
 
 
 def classes_of_groups(federation: Federation) -> list[set[int]]:
@@ -31,7 +29,8 @@ def test_scenario_1() -> None:
     sizes = [len(federation[client].train) + len(federation[client].test) for client in federation.clients]
     assert len(sizes) == 100
     assert 540 <= min(sizes) <= max(sizes) <= 600
-    assert len(set(positions(federation))) == len(positions(federation)) == sum(sizes)
+    used = positions(all_parts(federation))
+    assert len(set(used)) == len(used) == sum(sizes)
     classes = classes_of_groups(federation)
     assert [len(each) for each in classes] == [2] * 5
     assert set().union(*classes) == set(range(10))
@@ -39,28 +38,22 @@ def test_scenario_1() -> None:
 
 def test_scenario_2() -> None:
     federation = build(source="mnist", world="overlap", clients=100, groups=5)
-    assert len(set(positions(federation))) == len(positions(federation))
+    used = positions(all_parts(federation))
+    assert len(set(used)) == len(used)
     classes = classes_of_groups(federation)
     assert [len(each) for each in classes] == [3] * 5
-    assert (
-        sum(len(one & other) for one in classes for other in classes) == 5 * 3 + 2 * 5
-    )  # five shared ones, seen twice
+    shared = sum(len(one & other) for one in classes for other in classes)
+    assert shared == 5 * 3 + 2 * 5  # five shared ones, seen twice
 
 
 @pytest.mark.parametrize("test_on", ["own", "group"])
 def test_scenario_4(test_on: str) -> None:
     federation = build(source="emnist47", world="structured", clients=2400, groups=10, test_on=test_on)
-    pools = {
-        id(part.pool) for client in federation.clients for part in (federation[client].train, federation[client].test)
-    }
-    assert len(pools) == (1 if test_on == "own" else 2)  # clients hold positions: no second copy of the images
-    used = [
-        int(place)
-        for client in federation.clients
-        for part in (federation[client].train, federation[client].test)[: 2 if test_on == "own" else 1]
-        for place in part.index
-    ]
-    assert sorted(used) == list(range(95_495))
+    parts = all_parts(federation)
+    assert len({id(part.pool) for part in parts}) == (
+        1 if test_on == "own" else 2
+    )  # clients hold positions: no second copy of the images
+    assert sorted(positions(parts if test_on == "own" else parts[::2])) == list(range(95_495))
     assert federation.truth is not None
     for group, trained in zip(federation.truth.members, classes_of_groups(federation), strict=True):
         tested = {int(label) for client in group for label in np.unique(federation[client].test.labels)}
@@ -72,5 +65,4 @@ def test_writers() -> None:
     federation = build(source="mnist-writers", world="writers", clients=200)
     assert len(federation) == 200
     assert federation.truth is None
-    assert len(set(positions(federation))) <= len(positions(federation))
     assert min(len(federation[client].train) for client in federation.clients) >= 17

@@ -14,10 +14,10 @@ def best(
     quiet: Quiet = False,
 ) -> None:
     """Name the finished run with the highest accuracy."""
-    from fedclade.nouns import InputError  # what takes time is imported here, so that `fedclade --help` does not wait
+    from fedclade.core import InputError  # what takes time is imported here, so that `fedclade --help` does not wait
     from fedclade.runs.compare import runs_below
 
-    finished = {str(run.path): run.result() for run in runs_below(folder) if run.finished}
+    finished = {str(run.path): run.result() for run in runs_below(folder) if run.is_finished}
     if not finished:
         raise InputError("there is no finished run", where=str(folder), need="one run at least", do="fedclade run")
     name, result = max(finished.items(), key=lambda found: float(str(found[1]["accuracy"])))

@@ -2,14 +2,14 @@
 
 import numpy as np
 
+from fedclade.core import generator, settings
 from fedclade.data import Federation, Source
-from fedclade.data.shares import named
-from fedclade.data.worlds.spread import Clients, assembled, check_enough
-from fedclade.nouns import generator, settings
+from fedclade.data.shares import client_names
+from fedclade.data.worlds.spread import WorldSettings, check_enough, make_federation
 
 
 @settings
-class Shards(Clients):
+class Shards(WorldSettings):
     """Each client has a piece of the examples in the order of their labels: one class, or two; no groups."""
 
     def spread(self, source: Source, seed: int) -> Federation:
@@ -18,4 +18,6 @@ class Shards(Clients):
         check_enough(len(labels), self.clients)
         order = generator(seed, "shards", "order").permutation(len(labels))
         pieces = np.array_split(order[np.argsort(labels[order], kind="stable")], self.clients)
-        return assembled("shards", self, source, seed, dict(zip(named(self.clients), pieces, strict=True)), None)
+        return make_federation(
+            "shards", self, source, seed, dict(zip(client_names(self.clients), pieces, strict=True)), None
+        )

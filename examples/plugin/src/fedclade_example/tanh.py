@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 from torch import nn
 
-from fedclade.nouns import settings
+from fedclade.core import settings
 
 
 @settings

@@ -10,9 +10,9 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
+from fedclade.core import Assignment, ClientId, Round, Row, settings
 from fedclade.fleet import Fleet
 from fedclade.methods import Facts, First, Needs
-from fedclade.nouns import Assignment, ClientId, Round, Row, settings
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,9 +1,9 @@
-// Draws the curves, adds to them what the server tells, and keeps a connection only while somebody looks.
+// Draws the curves, adds to them what the server sends, and keeps a connection only while the page is visible.
 "use strict";
 
-// Okabe and Ito's colours: they can be told apart with any kind of colour vision. Four of Tol's, for many runs.
-const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442",
-  "#882255", "#117733", "#999933", "#332288"];
+const colour = name => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();  // of /palette.css
+const colours = name => colour(name).split(/\s*,\s*/), COLOURS = colours("curves"), GROUP_COLOURS = colours("groups");
+const GRID = colour("grid"), PAPER = colour("paper");
 const DASHES = ["solid", "dash", "dot"];
 const CONFIG = {responsive: true, displaylogo: false, modeBarButtons: [["zoom2d", "resetScale2d", "toImage"]]};
 const ROUND = 0, ACCURACY = 1, WORST = 2, MEGABYTES = 5, BY_GROUP = 6;  // the fields of a point, as the server has them
@@ -11,16 +11,20 @@ const percent = value => value === null ? null : 100 * value;
 // plotly reads a few tags in names: there are none in ours.
 const plain = name => name.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 
+function style(colours, number) {
+  return {color: colours[number % colours.length], dash: DASHES[Math.floor(number / colours.length) % 3]};
+}
+
 function line(name, points, x, y, number, more) {
   return {name: name, x: points.map(x), y: points.map(y), mode: "lines+markers", marker: {size: points.length > 60 ? 1 : 5},
-    line: {color: COLOURS[number % COLOURS.length], dash: DASHES[Math.floor(number / COLOURS.length) % 3]}, ...more};
+    line: style(COLOURS, number), ...more};
 }
 
 function layout(across, up, more) {
   return {template: "none", font: {family: "system-ui, sans-serif", size: 13}, margin: {l: 60, r: 15, t: 30, b: 45},
-    xaxis: {title: {text: across}, gridcolor: "#e6e9ec", zeroline: false, ...((more || {}).xaxis)},
-    yaxis: {title: {text: up}, gridcolor: "#e6e9ec", zeroline: false, range: [0, 102], ...((more || {}).yaxis)},
-    legend: {orientation: "h", x: 0, y: 1.02, yanchor: "bottom"}, hovermode: "x unified", showlegend: true, plot_bgcolor: "#fff"};
+    xaxis: {title: {text: across}, gridcolor: GRID, zeroline: false, ...((more || {}).xaxis)},
+    yaxis: {title: {text: up}, gridcolor: GRID, zeroline: false, range: [0, 102], ...((more || {}).yaxis)},
+    legend: {orientation: "h", x: 0, y: 1.02, yanchor: "bottom"}, hovermode: "x unified", showlegend: true, plot_bgcolor: PAPER};
 }
 
 const MEAN = "mean accuracy, %";
@@ -38,11 +42,11 @@ const kinds = {
     const traces = [];
     for (let group = 0; group < most; group++) {
       traces.push(line("group " + group, points, p => p[ROUND],
-        p => group < p[BY_GROUP].length ? percent(p[BY_GROUP][group]) : null, group));
+        p => group < p[BY_GROUP].length ? percent(p[BY_GROUP][group]) : null, group, {line: style(GROUP_COLOURS, group)}));
     }
     const drawn = layout("round", MEAN, {xaxis: {range: [0, Number(element.dataset.rounds) + 0.5]}});
     if (!most && points.length) {
-      drawn.annotations = [{text: "too many groups for a curve each", showarrow: false, bgcolor: "#fff", xref: "paper", yref: "paper", x: 0.5, y: 0.5}];
+      drawn.annotations = [{text: "too many groups for a curve each", showarrow: false, bgcolor: PAPER, xref: "paper", yref: "paper", x: 0.5, y: 0.5}];
     }
     return [traces, drawn];
   },
@@ -76,7 +80,7 @@ function draw(element) {
   Plotly.react(element, traces, drawn, CONFIG);
 }
 
-// What is not yet on the screen is drawn when it comes there: a large page is read sooner.
+// A plot is drawn when it comes on the screen: a large page can be read sooner.
 const coming = new IntersectionObserver(entries => entries.filter(entry => entry.isIntersecting).forEach(entry => {
   coming.unobserve(entry.target);
   draw(entry.target);
@@ -119,8 +123,8 @@ function again() {
   htmx.ajax("GET", live.dataset.again, {target: part, select: part, swap: "outerHTML"});
 }
 
-// A browser opens six connections to one machine at most: a page that nobody sees gives its own back.
-// It may be hidden before it is connected: when it was opened in the background, say.
+// A browser opens six connections to one machine at most: a hidden page gives its own back.
+// A page that was opened in the background is hidden before it is connected.
 function rest() {
   if (document.hidden && source) {
     source.close();

@@ -7,11 +7,10 @@ from typing import BinaryIO
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from fedclade.data.files.opening import kind_of, not_a, opened
-from fedclade.nouns import InputError
+from fedclade.core import InputError
+from fedclade.data.files.open_file import check_column_count, kind_of, open_checked, wrong_format_error
 
-LONGEST_LINE = 16 * 2**20  # bytes
-MOST_COLUMNS = 100_000
+MAX_LINE_BYTES = 16 * 2**20  # bytes
 BLOCK = 2**20  # bytes
 
 
@@ -23,40 +22,33 @@ def read_csv(path: Path, *, text: str = "") -> pa.Table:
         broken.append(row)
         return "error"
 
-    with opened(path) as (file, _):
+    with open_checked(path) as (file, _):
         check_text(file, path)
         file.seek(0)
         try:
             return pacsv.read_csv(
                 pa.PythonFile(file, "r"),
                 # One thread: with more, a broken row has no number.
-                read_options=pacsv.ReadOptions(use_threads=False, block_size=LONGEST_LINE),
+                read_options=pacsv.ReadOptions(use_threads=False, block_size=MAX_LINE_BYTES),
                 parse_options=pacsv.ParseOptions(invalid_row_handler=stop),
                 convert_options=pacsv.ConvertOptions(column_types={text: pa.string()} if text else {}),
             )
-        except pa.ArrowException as wrong:
+        except pa.ArrowException as error:
             if not broken:
-                raise not_a("CSV", path, str(wrong)) from None
+                raise wrong_format_error("CSV", path, str(error)) from None
     row = broken[0]
-    raise InputError(
-        "a line is broken",
-        where=f"{path}, line {line_of(path, row.text, row.number)}",
-        got=f"{row.actual_columns} values, {row.text[:60]!r}",
-        need=f"{row.expected_columns}, as in the header",
-    )
+    got = f"{row.actual_columns} values, {row.text[:60]!r}"
+    where = f"{path}, line {line_number(path, row.text, row.number)}"
+    raise InputError("a line is broken", where=where, got=got, need=f"{row.expected_columns}, as in the header")
 
 
 def check_text(file: BinaryIO, path: Path) -> None:
-    """An error unless this is UTF-8 text in lines of a sensible length, the first one with so many columns."""
+    """An error unless this is UTF-8 text in lines of at most 16 MiB, with no more columns than a table can have."""
     head = file.read(BLOCK)
     if kind_of(head) or b"\0" in head:
-        raise not_a("CSV", path, kind_of(head) or "bytes that are no text")
+        raise wrong_format_error("CSV", path, kind_of(head) or "bytes that are no text")
     file.seek(0)
-    columns = file.readline(LONGEST_LINE).count(b",") + 1
-    if columns > MOST_COLUMNS:
-        raise InputError(
-            "there are too many columns", where=str(path), got=str(columns), need=f"at most {MOST_COLUMNS}"
-        )
+    check_column_count(path, file.readline(MAX_LINE_BYTES).count(b",") + 1)
     file.seek(0)
     decoder = codecs.getincrementaldecoder("utf-8")()
     line, unended = 1, 0  # the line that a block begins in, and the bytes that it has so far
@@ -65,27 +57,23 @@ def check_text(file: BinaryIO, path: Path) -> None:
         block = file.read(BLOCK)
         try:
             decoder.decode(block, final=not block)  # the last character may be cut short
-        except UnicodeDecodeError as wrong:
-            raise InputError(
-                "the file is not UTF-8 text",
-                where=f"{path}, line {line + wrong.object[: wrong.start].count(10)}",
-                got=repr(wrong.object[wrong.start : wrong.end]),
-                need="UTF-8",
-                do="save it as UTF-8",
-            ) from None
+        except UnicodeDecodeError as error:
+            got = repr(error.object[error.start : error.end])
+            where = f"{path}, line {line + error.object[: error.start].count(10)}"
+            do = "save it as UTF-8"
+            raise InputError("the file is not UTF-8 text", where=where, got=got, need="UTF-8", do=do) from None
         first, last = block.find(b"\n"), block.rfind(b"\n")
-        if unended + (first if first >= 0 else len(block)) > LONGEST_LINE:
-            raise InputError(
-                "a line is too long", where=f"{path}, line {line}", need=f"at most {LONGEST_LINE} bytes in a line"
-            )
+        if unended + (first if first >= 0 else len(block)) > MAX_LINE_BYTES:
+            need = f"at most {MAX_LINE_BYTES} bytes in a line"
+            raise InputError("a line is too long", where=f"{path}, line {line}", need=need)
         unended = unended + len(block) if first < 0 else len(block) - last - 1
         line += block.count(b"\n")
 
 
-def line_of(path: Path, text: str, row: int) -> int:
+def line_number(path: Path, text: str, row: int) -> int:
     """The line, from 1, that has this text. Arrow counts rows: it leaves out empty lines."""
     wanted = text.partition("\n")[0].rstrip("\r").encode()
-    with opened(path) as (file, _):
+    with open_checked(path) as (file, _):
         for number, line in enumerate(file, 1):
             if number >= row and line.rstrip(b"\r\n") == wanted:
                 return number

@@ -9,18 +9,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fedclade.data.examples import Pool, Source, within
+from fedclade.data.examples import Pool, Source, labelled_pool
 from fedclade.data.sources.cifar import SHAPE, cifar_members, cifar_pool
-from fedclade.data.sources.finding import Files
 from fedclade.data.sources.npz import npz_numbers
 from fedclade.data.sources.pictures import pixels
-from fedclade.nouns import InputError
+from fedclade.data.sources.source_files import Files
 
 BATCHES = tuple(f"data_batch_{number}" for number in range(1, 6))
 TEST = "test_batch"
 ARCHIVE = "cifar-10-binary.tar.gz"
 LABELS = "labels.npz"
-MOST_LABELS = 1 << 20  # bytes of an array; 50,000 take 0.4e6 as int64
+MAX_LABEL_BYTES = 1 << 20  # bytes of an array; 50,000 take 0.4e6 as int64
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 
 FILES = Files(
@@ -30,13 +29,13 @@ FILES = Files(
     origin="https://www.cs.toronto.edu/~kriz/cifar.html ('binary version')",
     mirrors=("https://www.cs.toronto.edu/~kriz/",),
     official={ARCHIVE: "c32a1d4ab5d03f1284b67883e8d87530"},
-    refused=("cifar-10-python.tar.gz", "cifar-10-batches-py"),
+    pickle_files=("cifar-10-python.tar.gz", "cifar-10-batches-py"),
 )
 
 
 def cifar10() -> Source:
     """50,000 and 10,000 images (3, 32, 32) of ten classes."""
-    paths = FILES.fetched()
+    paths = FILES.find_or_fetch()
     train, test = from_archive(paths[ARCHIVE]) if ARCHIVE in paths else from_mosaics(paths)
     return Source("cifar10", train, classes=10, test=test, class_names=CLASSES)
 
@@ -49,9 +48,11 @@ def from_archive(path: Path) -> tuple[Pool, Pool]:
 
 def from_mosaics(paths: dict[str, Path]) -> tuple[Pool, Pool]:
     """The pools out of WebP files and their labels."""
-    learned, tested = npz_numbers(paths[LABELS], ("y_train", "y_test"), MOST_LABELS)
+    learned, tested = npz_numbers(paths[LABELS], ("y_train", "y_test"), MAX_LABEL_BYTES)
     images = np.concatenate([tiles(paths[f"{batch}.webp"]) for batch in BATCHES])
-    return (labelled(images, learned, paths[LABELS]), labelled(tiles(paths[f"{TEST}.webp"]), tested, paths[LABELS]))
+    test_images = tiles(paths[f"{TEST}.webp"])
+    where = paths[LABELS]
+    return labelled_pool(images, learned, 10, where), labelled_pool(test_images, tested, 10, where)
 
 
 def tiles(path: Path) -> NDArray[np.uint8]:
@@ -60,12 +61,3 @@ def tiles(path: Path) -> NDArray[np.uint8]:
     mosaic = pixels(path, "WEBP", (high, 100 * high), path)
     rows, columns = mosaic.shape[0] // high, mosaic.shape[1] // wide
     return mosaic.reshape(rows, high, columns, wide, 3).transpose(0, 2, 4, 1, 3).reshape(-1, *SHAPE)
-
-
-def labelled(images: NDArray[np.uint8], labels: NDArray[np.int64], where: Path) -> Pool:
-    """Images with their labels."""
-    if len(images) != len(labels):
-        got = f"{len(labels):,} labels"
-        raise InputError("the labels do not fit the images", where=str(where), got=got, need=f"{len(images):,}")
-    within("label", labels, 10, str(where))
-    return Pool(images, labels)

@@ -1,10 +1,10 @@
 """CIFAR-100: 60,000 small colour photographs of a hundred things (Krizhevsky, 2009), by their fine labels."""
 
+from fedclade.core import InputError
 from fedclade.data.examples import Source
+from fedclade.data.sources.bounded_reading import report_broken_file
 from fedclade.data.sources.cifar import cifar_members, cifar_pool
-from fedclade.data.sources.finding import Files
-from fedclade.data.sources.reading import reading
-from fedclade.nouns import InputError
+from fedclade.data.sources.source_files import Files
 
 ARCHIVE = "cifar-100-binary.tar.gz"
 TRAIN, TEST, NAMES = "train.bin", "test.bin", "fine_label_names.txt"
@@ -17,15 +17,15 @@ FILES = Files(
     origin="https://www.cs.toronto.edu/~kriz/cifar.html ('binary version')",
     mirrors=("https://www.cs.toronto.edu/~kriz/",),
     official={ARCHIVE: "03b5dce01913d631647c71ecec9e9cb8"},
-    refused=("cifar-100-python.tar.gz", "cifar-100-python"),
+    pickle_files=("cifar-100-python.tar.gz", "cifar-100-python"),
 )
 
 
 def cifar100() -> Source:
     """50,000 and 10,000 images (3, 32, 32) of a hundred classes."""
-    path = FILES.fetched()[ARCHIVE]
+    path = FILES.find_or_fetch()[ARCHIVE]
     members = cifar_members(path, (TRAIN, TEST, NAMES))
-    with reading(path):
+    with report_broken_file(path):
         names = tuple(bytes(members[NAMES]).decode().split())
     if len(names) != CLASSES:
         raise InputError("the class names do not fit", where=str(path), got=str(len(names)), need=str(CLASSES))

@@ -4,7 +4,7 @@ import numpy as np
 
 from fedclade.data.examples import Pool, Source
 
-BRIGHTEST = 16  # each pixel counts the ink in a 4 x 4 block
+MAX_PIXEL = 16  # each pixel counts the ink in a 4 x 4 block
 
 
 def digits() -> Source:
@@ -12,5 +12,5 @@ def digits() -> Source:
     from sklearn.datasets import load_digits  # 2 s: only when asked for
 
     images, labels = load_digits(return_X_y=True)
-    inputs = (images / BRIGHTEST).astype(np.float32).reshape(-1, 1, 8, 8)
+    inputs = (images / MAX_PIXEL).astype(np.float32).reshape(-1, 1, 8, 8)
     return Source("digits", Pool(inputs, labels.astype(np.int64)), classes=10)

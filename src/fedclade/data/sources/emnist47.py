@@ -2,19 +2,18 @@
 
 from pathlib import Path
 
+from fedclade.core import InputError
 from fedclade.data.examples import Source
-from fedclade.data.sources.finding import Files
+from fedclade.data.sources.bounded_reading import read_text, report_broken_file
+from fedclade.data.sources.emnist import PARTS
 from fedclade.data.sources.idx import idx_pools
-from fedclade.data.sources.reading import reading, text
-from fedclade.nouns import InputError
+from fedclade.data.sources.source_files import Files
 
-IMAGES, LABELS = "emnist47-train-images-idx3-ubyte.gz", "emnist47-train-labels-idx1-ubyte.gz"
-TEST_IMAGES, TEST_LABELS = "emnist47-test-images-idx3-ubyte.gz", "emnist47-test-labels-idx1-ubyte.gz"
 MAPPING = "emnist47-mapping.txt"
 
 FILES = Files(
     source="emnist47",
-    layouts=((IMAGES, LABELS, TEST_IMAGES, TEST_LABELS, MAPPING),),
+    layouts=((*(f"emnist47-{part}-ubyte.gz" for part in PARTS), MAPPING),),
     folders=("emnist", "emnist47", ""),
     origin="fedclade's own test data, made from EMNIST (the source emnist has the official split)",
 )
@@ -22,17 +21,17 @@ FILES = Files(
 
 def emnist47() -> Source:
     """95,495 and 7,050 images (1, 28, 28), light on dark, of 47 classes with 767 to 2,400 training images each."""
-    paths = FILES.fetched()
-    names = mapping(paths[MAPPING])
-    files = (paths[IMAGES], paths[LABELS], paths[TEST_IMAGES], paths[TEST_LABELS])
-    train, test = idx_pools(files, classes=len(names))
+    *paths, mapping = FILES.find_or_fetch().values()
+    names = read_mapping(mapping)
+    train, test = idx_pools(paths, classes=len(names))
     return Source("emnist47", train, classes=len(names), test=test, class_names=names)
 
 
-def mapping(path: Path) -> tuple[str, ...]:
+def read_mapping(path: Path) -> tuple[str, ...]:
     """The character of each class: a line has the class and the character's number in Unicode."""
-    with reading(path):
-        pairs = [(int(number), chr(int(code))) for number, code in map(str.split, text(path, 1 << 16).splitlines())]
+    with report_broken_file(path):
+        rows = [line.split() for line in read_text(path, 1 << 16).splitlines()]
+        pairs = [(int(number), chr(int(code))) for number, code in rows]
     if not pairs or [number for number, _ in pairs] != list(range(len(pairs))):
         raise InputError("the classes are not numbered", where=str(path), need="0, 1, 2 ... one a line")
     return tuple(character for _, character in pairs)

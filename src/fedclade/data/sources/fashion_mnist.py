@@ -1,9 +1,9 @@
 """Fashion-MNIST: 70,000 pieces of clothing in the form of MNIST (Xiao, Rasul, Vollgraf, 2017)."""
 
 from fedclade.data.examples import Source
-from fedclade.data.sources.finding import Files
 from fedclade.data.sources.idx import idx_pools
 from fedclade.data.sources.mnist import IMAGES, LABELS, NAMES, TEST_IMAGES, TEST_LABELS
+from fedclade.data.sources.source_files import Files
 
 FILES = Files(
     source="fashion-mnist",
@@ -21,22 +21,10 @@ FILES = Files(
         TEST_LABELS: "bb300cfdad3c16e7a12a480ee83cd310",
     },
 )
-CLASSES = (
-    "T-shirt/top",
-    "Trouser",
-    "Pullover",
-    "Dress",
-    "Coat",
-    "Sandal",
-    "Shirt",
-    "Sneaker",
-    "Bag",
-    "Ankle boot",
-)
+CLASSES = ("T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot")
 
 
 def fashion_mnist() -> Source:
     """60,000 and 10,000 images (1, 28, 28), light on dark, of ten kinds of clothing."""
-    paths = FILES.fetched()
-    train, test = idx_pools((paths[IMAGES], paths[LABELS], paths[TEST_IMAGES], paths[TEST_LABELS]), classes=10)
+    train, test = idx_pools(FILES.find_or_fetch().values(), classes=10)
     return Source("fashion-mnist", train, classes=10, test=test, class_names=CLASSES)

@@ -2,25 +2,26 @@
 
 import gzip
 import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedclade.data.examples import Pool, within
-from fedclade.data.sources.reading import reading, too_large
-from fedclade.nouns import InputError
+from fedclade.core import InputError
+from fedclade.data.examples import Pool, labelled_pool
+from fedclade.data.sources.bounded_reading import report_broken_file, too_large_error
 
-MOST = 1 << 30  # bytes; EMNIST's largest file has 0.55e9
-GZIP_BEST = 1032  # deflate cannot pack tighter than this
+MAX_BYTES = 1 << 30  # bytes; EMNIST's largest file has 0.55e9
+MAX_GZIP_RATIO = 1032  # deflate cannot pack tighter than this
 UNSIGNED_BYTES = 8  # the only kind of number that these files use
 SIDE = 28
 
 
 def idx_file(path: Path, axes: int) -> NDArray[np.uint8]:
     """The bytes of a gzipped IDX file with so many axes."""
-    with reading(path), path.open("rb") as file:
+    with report_broken_file(path), path.open("rb") as file:
         return idx(file, path.stat().st_size, axes, path)
 
 
@@ -35,8 +36,10 @@ def idx(packed: IO[bytes], size: int, axes: int, where: Path | str) -> NDArray[n
         raise EOFError("cut short")
     shape = tuple(int(length) for length in np.frombuffer(header[4:], ">u4"))
     count = math.prod(shape)
-    if count > min(MOST, GZIP_BEST * size):
-        raise too_large(where, f"{shape}", f"at most {min(MOST, GZIP_BEST * size):,} bytes from {size:,} packed ones")
+    if count > min(MAX_BYTES, MAX_GZIP_RATIO * size):
+        raise too_large_error(
+            where, f"{shape}", f"at most {min(MAX_BYTES, MAX_GZIP_RATIO * size):,} bytes from {size:,} packed ones"
+        )
     content = stream.read(count + 1)
     if len(content) != count:
         got = f"{len(content):,} bytes" if len(content) < count else "more bytes"
@@ -49,15 +52,10 @@ def idx_pool(images: NDArray[np.uint8], labels: NDArray[np.uint8], classes: int,
     """Images (n, 28, 28) and labels (n,) as a pool of (n, 1, 28, 28)."""
     if len(images) == 0 or images.shape[1:] != (SIDE, SIDE):
         raise InputError("the images have the wrong form", where=str(where), got=str(images.shape), need="(n, 28, 28)")
-    if len(images) != len(labels):
-        got = f"{len(labels):,} labels"
-        raise InputError("the labels do not fit the images", where=str(where), got=got, need=f"{len(images):,}")
-    numbers = labels.astype(np.int64)
-    within("label", numbers, classes, str(where))
-    return Pool(np.ascontiguousarray(images).reshape(-1, 1, SIDE, SIDE), numbers)
+    return labelled_pool(np.ascontiguousarray(images).reshape(-1, 1, SIDE, SIDE), labels, classes, where)
 
 
-def idx_pools(paths: tuple[Path, Path, Path, Path], classes: int) -> tuple[Pool, Pool]:
+def idx_pools(paths: Iterable[Path], classes: int) -> tuple[Pool, Pool]:
     """The training and the test pool of four files: images and labels to train with, then those to test with."""
     images, labels, test_images, test_labels = paths
     return (

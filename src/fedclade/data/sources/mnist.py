@@ -1,8 +1,8 @@
 """MNIST: 70,000 hand-written digits (LeCun, Cortes, Burges)."""
 
 from fedclade.data.examples import Source
-from fedclade.data.sources.finding import Files
 from fedclade.data.sources.idx import idx_pools
+from fedclade.data.sources.source_files import Files
 
 IMAGES, LABELS = "train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz"
 TEST_IMAGES, TEST_LABELS = "t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz"
@@ -25,6 +25,5 @@ FILES = Files(
 
 def mnist() -> Source:
     """60,000 and 10,000 images (1, 28, 28), light on dark, of the classes 0 to 9."""
-    paths = FILES.fetched()
-    train, test = idx_pools((paths[IMAGES], paths[LABELS], paths[TEST_IMAGES], paths[TEST_LABELS]), classes=10)
+    train, test = idx_pools(FILES.find_or_fetch().values(), classes=10)
     return Source("mnist", train, classes=10, test=test, class_names=tuple("0123456789"))

@@ -4,16 +4,15 @@ A tenth of each writer's digits is held out to test with. MNIST's own test image
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedclade.core import InputError
 from fedclade.data.examples import Pool, Source
 from fedclade.data.sources import mnist
-from fedclade.data.sources.finding import Files
 from fedclade.data.sources.npz import npz_numbers
-from fedclade.nouns import InputError
+from fedclade.data.sources.source_files import Files
 
 WRITERS = "mnist_writers.npz"
-MOST = 1 << 20  # bytes of an array; MNIST's 60,000 take 0.5e6 as int64
+MAX_BYTES = 1 << 20  # bytes of an array; MNIST's 60,000 take 0.5e6 as int64
 
 FILES = Files(
     source="mnist-writers",
@@ -26,19 +25,15 @@ FILES = Files(
 
 def mnist_writers() -> Source:
     """Images (1, 28, 28) of the classes 0 to 9 with owners; both pools have the same 539 writers."""
-    path = FILES.fetched()[WRITERS]
+    path = FILES.find_or_fetch()[WRITERS]
     whole = mnist.mnist()
-    writers, held_out = npz_numbers(path, ("writer_train", "heldout_train"), MOST)
+    writers, held_out = npz_numbers(path, ("writer_train", "heldout_train"), MAX_BYTES)
     for name, array in (("writer_train", writers), ("heldout_train", held_out)):
         if len(array) != len(whole.train.labels):
             got, need = f"{len(array):,} of {name}", f"{len(whole.train.labels):,}, one for each image"
             raise InputError("the writers do not fit MNIST", where=str(path), got=got, need=need)
     if not 0 < np.count_nonzero(held_out) < len(held_out):
         raise InputError("one part is empty", where=str(path), need="images held out, and images to learn from")
-    train, test = (of_writers(whole.train, writers, np.flatnonzero(part)) for part in (held_out == 0, held_out))
+    images, labels = whole.train.inputs, whole.train.labels
+    train, test = (Pool(images[part], labels[part], writers[part]) for part in (held_out == 0, held_out != 0))
     return Source("mnist-writers", train, classes=10, test=test, class_names=whole.class_names)
-
-
-def of_writers(pool: Pool, writers: NDArray[np.int64], index: NDArray[np.int64]) -> Pool:
-    """These images of the pool, with their writers."""
-    return Pool(pool.inputs[index], pool.labels[index], writers[index])

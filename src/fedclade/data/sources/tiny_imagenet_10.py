@@ -7,16 +7,16 @@ from pathlib import Path
 
 import numpy as np
 
+from fedclade.core import InputError
 from fedclade.data.examples import Pool, Source
-from fedclade.data.sources.finding import Files
+from fedclade.data.sources.bounded_reading import json_object, read_bounded, report_broken_file, tar_members
 from fedclade.data.sources.pictures import pixels
-from fedclade.data.sources.reading import expanded, json_object, reading, tar_members
-from fedclade.nouns import InputError
+from fedclade.data.sources.source_files import Files
 
 ARCHIVE = "tiny-imagenet-10.tar.xz"
 SIDE = 64
-MOST = 64 << 20  # bytes; the archive unpacks to 15e6
-MOST_PICTURE = 1 << 16  # bytes of one JPEG, whose pixels are 12e3
+MAX_BYTES = 64 << 20  # bytes; the archive unpacks to 15e6
+MAX_PICTURE_BYTES = 1 << 16  # bytes of one JPEG; its pixels are 12e3
 CLASSES, ANNOTATIONS = "classes.json", "val_annotations.txt"
 
 FILES = Files(
@@ -29,8 +29,8 @@ FILES = Files(
 
 def tiny_imagenet_10() -> Source:
     """5,000 and 500 images (3, 64, 64) of ten classes, in the order of their WordNet ids."""
-    path = FILES.fetched()[ARCHIVE]
-    members = {name.partition("/")[2]: inside for name, inside in tar_members(expanded(path, MOST), path)}
+    path = FILES.find_or_fetch()[ARCHIVE]
+    members = {name.partition("/")[2]: inside for name, inside in tar_members(read_bounded(path, MAX_BYTES), path)}
     for name in (CLASSES, ANNOTATIONS):
         if name not in members:
             raise InputError("a file is missing in the archive", where=str(path), need=name)
@@ -38,23 +38,23 @@ def tiny_imagenet_10() -> Source:
     number = {wordnet: label for label, wordnet in enumerate(sorted(names))}
     # train/n01443537/images/n01443537_0.JPEG, val/images/val_11.JPEG
     learned = {name: name.split("/")[1] for name in sorted(members) if name.startswith("train/")}
-    with reading(f"{path}, {ANNOTATIONS}"):
+    with report_broken_file(f"{path}, {ANNOTATIONS}"):
         rows = [line.split("\t")[:2] for line in bytes(members[ANNOTATIONS]).decode().splitlines()]
         tested = {f"val/images/{name}": wordnet for name, wordnet in rows}
-    train, test = (pooled(part, members, number, path) for part in (learned, tested))
+    train, test = (make_pool(part, members, number, path) for part in (learned, tested))
     called = tuple(str(names[wordnet]).partition(",")[0] for wordnet in number)
     return Source("tiny-imagenet-10", train, classes=len(number), test=test, class_names=called)
 
 
-def pooled(part: dict[str, str], members: dict[str, memoryview], number: dict[str, int], path: Path) -> Pool:
+def make_pool(part: dict[str, str], members: dict[str, memoryview], number: dict[str, int], path: Path) -> Pool:
     """The pictures of these names and their classes."""
     if not part:
         raise InputError("the archive has no pictures", where=str(path), need="train/ and val/")
     images = np.empty((len(part), 3, SIDE, SIDE), np.uint8)
     for position, (name, wordnet) in enumerate(part.items()):
         where = f"{path}, {name}"
-        if wordnet not in number or name not in members or len(members[name]) > MOST_PICTURE:
-            need = f"a picture under {MOST_PICTURE:,} bytes, of a class in {CLASSES}"
+        if wordnet not in number or name not in members or len(members[name]) > MAX_PICTURE_BYTES:
+            need = f"a picture under {MAX_PICTURE_BYTES:,} bytes, of a class in {CLASSES}"
             raise InputError("a picture does not fit", where=where, got=f"class {wordnet}", need=need)
         images[position] = pixels(bytes(members[name]), "JPEG", (SIDE, SIDE), where).transpose(2, 0, 1)
     return Pool(images, np.array([number[wordnet] for wordnet in part.values()], np.int64))

@@ -1,1 +1,1 @@
-"""How examples are spread over clients, and which clients truly belong together: one world a file."""
+"""Worlds, one a file: they spread examples over clients, and plant the groups that truly belong together."""

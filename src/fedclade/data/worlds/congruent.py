@@ -1,23 +1,24 @@
-"""Clients whose classes differ but do not contradict: CFL, figure 8.
+"""Clients with classes that differ but do not contradict: CFL, figure 8.
 
 One half of the clients has the lower half of the classes, the other half the upper. One model can serve all of them, so
 they are one group, and a method that splits them is wrong.
 """
 
+from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
 from pydantic import Field
 
+from fedclade.core import ClientId, Groups, generator, settings
 from fedclade.data.examples import Index, Source
 from fedclade.data.federation import Federation
-from fedclade.data.shares import dealt, named
-from fedclade.data.worlds.spread import Clients, assembled, check_enough
-from fedclade.nouns import ClientId, Groups, generator, settings
+from fedclade.data.shares import client_names, deal
+from fedclade.data.worlds.spread import WorldSettings, check_enough, make_federation
 
 
 @settings
-class Congruent(Clients):
+class Congruent(WorldSettings):
     """Other classes for each half of the clients, one model for all (CFL, figure 8); one group."""
 
     clients: Annotated[int, Field(ge=2, le=10**6)] = 2
@@ -25,13 +26,12 @@ class Congruent(Clients):
     def spread(self, source: Source, seed: int) -> Federation:
         """Every example goes to one client of the half that its class belongs to."""
         check_enough(len(source.train.labels), self.clients)
-        ids = named(self.clients)
-        halves = {client: number % 2 for number, client in enumerate(ids)}
+        ids = client_names(self.clients)
+        halves = (ids[::2], ids[1::2])
+        upper = source.train.labels >= (source.classes + 1) // 2
         shares: dict[ClientId, Index] = {}
-        for half in (0, 1):
-            members = [client for client in ids if halves[client] == half]
-            upper = source.train.labels >= (source.classes + 1) // 2
-            parts = dealt(np.flatnonzero(upper == bool(half)), len(members), generator(seed, "congruent", "deal", half))
+        for half, members in enumerate(halves):
+            parts = deal(np.flatnonzero(upper == bool(half)), len(members), generator(seed, "congruent", "deal", half))
             shares.update(zip(members, parts, strict=True))
-        # Tested by halves, and one group in truth.
-        return assembled("congruent", self, source, seed, shares, halves, truth=Groups((ids,)))
+        made = make_federation("congruent", self, source, seed, shares, halves)  # tested by halves
+        return replace(made, truth=Groups((ids,)))

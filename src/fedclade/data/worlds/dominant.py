@@ -11,62 +11,57 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fedclade.core import ClientId, InputError, generator, settings
 from fedclade.data.examples import Index, Source
 from fedclade.data.federation import Federation
-from fedclade.data.shares import apportioned, named, planted
-from fedclade.data.worlds.spread import Clients, Count, assembled
-from fedclade.nouns import ClientId, InputError, generator, settings
+from fedclade.data.shares import apportion, client_names, cut, plant_groups
+from fedclade.data.worlds.spread import PositiveCount, WorldSettings, make_federation
 
 GROUPS = {"2C-1": 2, "2C-2": 2, "5C": 5}
 
 
 @settings
-class Dominant(Clients):
-    """All classes for everybody, some of them dominant in each group (ABC: 2C-1, 2C-2, 5C)."""
+class Dominant(WorldSettings):
+    """All classes for every client, some of them dominant in each group (ABC: 2C-1, 2C-2, 5C)."""
 
-    clients: Count = 10
+    clients: PositiveCount = 10
     mix: Literal["2C-1", "2C-2", "5C"] = "2C-1"
-    examples: Count = 500
+    examples: PositiveCount = 500
     """Examples of each client, test share included."""
-    group_sizes: tuple[Count, ...] = ()
-    """How the clients are shared out, as in any world with groups."""
+    group_sizes: tuple[PositiveCount, ...] = ()
+    """Counts or proportions of clients, as in any world with groups."""
 
     def spread(self, source: Source, seed: int) -> Federation:
         """Every client has exactly so many examples; no example is with two clients."""
         groups = GROUPS[self.mix]
         if source.classes < 2 * groups:
-            raise InputError(
-                "too few classes for the mix", where="data.mix", got=str(source.classes), need=f"{2 * groups}"
-            )
-        ids = named(self.clients)
-        home = planted(ids, groups, self.group_sizes, generator(seed, "dominant", "groups"))
-        wanted = {
-            client: apportioned(self.examples, shares_of(self.mix, home[client], source.classes)) for client in ids
-        }
+            got = str(source.classes)
+            raise InputError("too few classes for the mix", where="data.mix", got=got, need=f"{2 * groups}")
+        members = plant_groups(self.clients, groups, self.group_sizes, generator(seed, "dominant", "groups"))
+        wanted: dict[ClientId, NDArray[np.int64]] = {}
+        for group, clients in enumerate(members):
+            wanted |= dict.fromkeys(clients, apportion(self.examples, class_shares(self.mix, group, source.classes)))
         there = np.bincount(source.train.labels, minlength=source.classes)
         needed = np.sum(list(wanted.values()), axis=0)
         if (needed > there).any():
             label = int(np.argmax(needed - there))
+            got = f"{there[label]} examples of class {label}"
+            do = "ask for fewer clients or examples"
             raise InputError(
-                "too few examples for the clients",
-                where="data.examples",
-                got=f"{there[label]} examples of class {label}",
-                need=f"{needed[label]}",
-                do="ask for fewer clients or examples",
+                "too few examples for the clients", where="data.examples", got=got, need=f"{needed[label]}", do=do
             )
+        ids = client_names(self.clients)
         held: dict[ClientId, list[Index]] = {client: [] for client in ids}
         for label in range(source.classes):
-            positions = generator(seed, "dominant", "deal", label).permutation(
-                np.flatnonzero(source.train.labels == label)
-            )
-            ends = np.cumsum([wanted[client][label] for client in ids])
-            for client, some in zip(ids, np.split(positions, ends)[: len(ids)], strict=True):
+            rng = generator(seed, "dominant", "deal", label)
+            parts = cut(np.flatnonzero(source.train.labels == label), [wanted[client][label] for client in ids], rng)
+            for client, some in zip(ids, parts, strict=True):
                 held[client].append(some)
         shares = {client: np.sort(np.concatenate(held[client])) for client in ids}
-        return assembled("dominant", self, source, seed, shares, home)
+        return make_federation("dominant", self, source, seed, shares, members)
 
 
-def shares_of(mix: str, group: int, classes: int) -> NDArray[np.float64]:
+def class_shares(mix: str, group: int, classes: int) -> NDArray[np.float64]:
     """The share of each class in a group."""
     label = np.arange(classes)
     if mix == "2C-1":

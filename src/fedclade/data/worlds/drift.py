@@ -11,9 +11,10 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
+from fedclade.core import ClientId, Groups, InputError, generator, settings
 from fedclade.data.examples import Part
 from fedclade.data.federation import Change, ClientData, Federation
-from fedclade.nouns import ClientId, Groups, InputError, generator, settings
+from fedclade.data.worlds.spread import check_square
 
 
 @settings
@@ -27,24 +28,23 @@ class Drift:
     kind: Literal["group", "rotate", "gain"] = "group"
 
     @property
-    def last(self) -> int:
+    def last_round(self) -> int:
         return self.round
 
-    def over(self, federation: Federation, seed: int) -> Federation:
-        """The same federation, with the change in it. Only who is there by then can change."""
-        order = generator(seed, "drift", "who").permutation(federation.present(self.round)).tolist()
+    def apply(self, federation: Federation, seed: int) -> Federation:
+        """The same federation, with the change in it. Only clients that are there by then can change."""
+        order = generator(seed, "drift", "who").permutation(federation.clients_at(self.round)).tolist()
         wanted = max(1, round(self.share * len(order)))
         if self.kind == "gain":
-            return gaining(federation, order, wanted, self.round, seed)
-        return (exchanged if self.kind == "group" else turned)(federation, order, wanted, self.round)
+            return gain_classes(federation, order, wanted, self.round, seed)
+        return (exchange_groups if self.kind == "group" else turn_images)(federation, order, wanted, self.round)
 
 
-def exchanged(federation: Federation, order: list[ClientId], wanted: int, number: int) -> Federation:
+def exchange_groups(federation: Federation, order: list[ClientId], wanted: int, number: int) -> Federation:
     """Pairs of clients from different groups exchange their data and their groups."""
     if federation.truth is None or len(federation.truth) < 2:
-        raise InputError(
-            "there are no groups to change between", where="data.drift.kind", got='"group"', need="a world with groups"
-        )
+        need = "a world with groups"
+        raise InputError("there are no groups to change between", where="data.drift.kind", got='"group"', need=need)
     label = federation.truth.labels
     data: dict[ClientId, ClientData] = {}
     free = list(order)
@@ -58,42 +58,32 @@ def exchanged(federation: Federation, order: list[ClientId], wanted: int, number
     return with_change(federation, Change(number, data, Groups.from_labels(label)))
 
 
-def turned(federation: Federation, order: list[ClientId], wanted: int, number: int) -> Federation:
+def turn_images(federation: Federation, order: list[ClientId], wanted: int, number: int) -> Federation:
     """These clients' images are turned by a quarter.
 
-    Those of one group that turn are a group of their own; unless groups are told apart by their turns, as in the world
-    `rotation`: there they join the group that is turned as they are now.
+    Those of one group that turn are a group of their own. Where groups differ by their turns, as in the world
+    `rotation`, they join the group that is turned as they are now.
     """
-    if len(federation.shape) < 2 or federation.shape[-1] != federation.shape[-2]:
-        raise InputError(
-            "only square images can be turned",
-            where="data.drift.kind",
-            got=f"inputs {federation.shape}",
-            need="(..., n, n)",
-        )
+    check_square(federation.shape, "data.drift.kind")
     chosen = set(order[:wanted])
 
     def turn(part: Part) -> Part:
         return replace(part, quarter_turns=(part.quarter_turns + 1) % 4)
 
-    data = {
-        client: ClientData(turn(federation[client].train), turn(federation[client].test)) for client in sorted(chosen)
-    }
+    held = {client: federation[client] for client in sorted(chosen)}
+    data = {client: ClientData(turn(each.train), turn(each.test)) for client, each in held.items()}
     truth = None
     if federation.truth is not None:
         turns = {client: federation[client].train.quarter_turns for client in federation.clients}
         of_groups = [{turns[client] for client in members} for members in federation.truth.members]
-        told_by_turns = len(of_groups) == len(set().union(*of_groups)) > 1
-        truth = Groups.from_labels(
-            {
-                client: (0 if told_by_turns else group, (turns[client] + (client in chosen)) % 4)
-                for client, group in federation.truth.labels.items()
-            }
-        )
+        groups_differ_by_turn = len(of_groups) == len(set().union(*of_groups)) > 1
+        labels = federation.truth.labels if not groups_differ_by_turn else dict.fromkeys(turns, 0)
+        turned = {client: (group, (turns[client] + (client in chosen)) % 4) for client, group in labels.items()}
+        truth = Groups.from_labels(turned)
     return with_change(federation, Change(number, data, truth))
 
 
-def gaining(federation: Federation, order: list[ClientId], wanted: int, number: int, seed: int) -> Federation:
+def gain_classes(federation: Federation, order: list[ClientId], wanted: int, number: int, seed: int) -> Federation:
     """Until the change these clients lack half of their classes; from then on they have all."""
     before: dict[ClientId, ClientData] = {}
     for client in order:
@@ -101,20 +91,16 @@ def gaining(federation: Federation, order: list[ClientId], wanted: int, number: 
         both = np.intersect1d(held.train.labels, held.test.labels)  # classes that can be learned and tested
         if len(before) < wanted and len(both) >= 2:
             kept = generator(seed, "drift", "kept", client).permutation(both)[: len(both) // 2]
-            before[client] = ClientData(of_classes(held.train, kept), of_classes(held.test, kept))
+            before[client] = ClientData(select_classes(held.train, kept), select_classes(held.test, kept))
     if not before:
-        raise InputError(
-            "nobody has two classes to gain one of",
-            where="data.drift.kind",
-            got='"gain"',
-            need="clients with two classes",
-        )
+        need = "clients with two classes"
+        raise InputError("no client has two classes to gain one of", where="data.drift.kind", got='"gain"', need=need)
     after = {client: federation[client] for client in sorted(before)}
     smaller = replace(federation, data={**federation.data, **before})
     return with_change(smaller, Change(number, after, federation.truth))
 
 
-def of_classes(part: Part, classes: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Part:
+def select_classes(part: Part, classes: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Part:
     """The examples of these classes only."""
     return replace(part, index=part.index[np.isin(part.labels, classes)])
 

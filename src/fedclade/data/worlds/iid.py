@@ -1,21 +1,21 @@
-"""Everybody draws from the same distribution: there is one group, and nothing to find."""
+"""All clients draw from the same distribution: there is one group, and nothing to find."""
 
 import numpy as np
 
+from fedclade.core import generator, settings
 from fedclade.data.examples import Source
 from fedclade.data.federation import Federation
-from fedclade.data.shares import dealt, named
-from fedclade.data.worlds.spread import Clients, assembled, check_enough
-from fedclade.nouns import generator, settings
+from fedclade.data.shares import client_names, deal
+from fedclade.data.worlds.spread import WorldSettings, check_enough, make_federation
 
 
 @settings
-class IID(Clients):
+class IID(WorldSettings):
     """Examples dealt at random; one group."""
 
     def spread(self, source: Source, seed: int) -> Federation:
-        """Every example goes to one client; sizes differ by one at the most."""
+        """Every example goes to one client; sizes differ by one at most."""
         check_enough(len(source.train.labels), self.clients)
-        ids = named(self.clients)
-        shares = dealt(np.arange(len(source.train.labels)), self.clients, generator(seed, "iid", "deal"))
-        return assembled("iid", self, source, seed, dict(zip(ids, shares, strict=True)), dict.fromkeys(ids, 0))
+        ids = client_names(self.clients)
+        shares = deal(np.arange(len(source.train.labels)), self.clients, generator(seed, "iid", "deal"))
+        return make_federation("iid", self, source, seed, dict(zip(ids, shares, strict=True)), [ids])

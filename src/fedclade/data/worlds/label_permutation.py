@@ -7,15 +7,15 @@ import math
 
 import numpy as np
 
+from fedclade.core import InputError, generator, settings
 from fedclade.data.examples import Index, Source
 from fedclade.data.federation import Federation
-from fedclade.data.worlds.mixed import Skew, dealt_in_groups
-from fedclade.data.worlds.spread import GroupedClients, View, assembled
-from fedclade.nouns import InputError, generator, settings
+from fedclade.data.worlds.mixed import Skew, deal_in_groups
+from fedclade.data.worlds.spread import GroupedWorldSettings, View, make_federation
 
 
 @settings
-class LabelPermutation(GroupedClients):
+class LabelPermutation(GroupedWorldSettings):
     """Each group names the classes in its own way (CFL)."""
 
     skew: Skew = 0.0
@@ -23,19 +23,16 @@ class LabelPermutation(GroupedClients):
     def spread(self, source: Source, seed: int) -> Federation:
         """Examples dealt at random; a random permutation of the labels for each group, train and test alike."""
         names = distinct_permutations(source.classes, self.groups, generator(seed, "label-permutation", "names"))
-        shares, home = dealt_in_groups("label-permutation", self, self.skew, source, seed)
-        return assembled("label-permutation", self, source, seed, shares, home, [View(relabel=each) for each in names])
+        shares, groups = deal_in_groups("label-permutation", self, self.skew, source, seed)
+        views = [View(relabel=each) for each in names]
+        return make_federation("label-permutation", self, source, seed, shares, groups, views)
 
 
 def distinct_permutations(classes: int, count: int, rng: np.random.Generator) -> list[Index]:
     """So many permutations of the classes, no two alike."""
     if count > math.factorial(classes):
-        raise InputError(
-            "more groups than ways to name the classes",
-            where="data.groups",
-            got=str(count),
-            need=f"{classes}! or fewer",
-        )
+        need = f"{classes}! or fewer"
+        raise InputError("more groups than ways to name the classes", where="data.groups", got=str(count), need=need)
     found: dict[bytes, Index] = {}
     while len(found) < count:
         permutation = rng.permutation(classes).astype(np.int64)

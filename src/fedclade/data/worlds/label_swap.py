@@ -4,15 +4,15 @@ import math
 
 import numpy as np
 
+from fedclade.core import InputError, generator, settings
 from fedclade.data.examples import Source
 from fedclade.data.federation import Federation
-from fedclade.data.worlds.mixed import Skew, dealt_in_groups
-from fedclade.data.worlds.spread import GroupedClients, View, assembled
-from fedclade.nouns import InputError, generator, settings
+from fedclade.data.worlds.mixed import Skew, deal_in_groups
+from fedclade.data.worlds.spread import GroupedWorldSettings, View, make_federation
 
 
 @settings
-class LabelSwap(GroupedClients):
+class LabelSwap(GroupedWorldSettings):
     """Each group has two labels exchanged, another pair in each (CFL)."""
 
     skew: Skew = 0.0
@@ -21,17 +21,13 @@ class LabelSwap(GroupedClients):
         """Examples dealt at random; two labels exchanged in each group, train and test alike."""
         pairs = [(low, high) for high in range(source.classes) for low in range(high)]
         if self.groups > len(pairs):
-            raise InputError(
-                "more groups than pairs of classes",
-                where="data.groups",
-                got=str(self.groups),
-                need=f"at most {math.comb(source.classes, 2)}",
-            )
-        shares, home = dealt_in_groups("label-swap", self, self.skew, source, seed)
+            need = f"at most {math.comb(source.classes, 2)}"
+            raise InputError("more groups than pairs of classes", where="data.groups", got=str(self.groups), need=need)
+        shares, groups = deal_in_groups("label-swap", self, self.skew, source, seed)
         chosen = generator(seed, "label-swap", "pairs").choice(len(pairs), size=self.groups, replace=False)
         views = []
         for number in chosen:
             relabel = np.arange(source.classes)
             relabel[list(pairs[number])] = relabel[list(pairs[number][::-1])]
             views.append(View(relabel=relabel))
-        return assembled("label-swap", self, source, seed, shares, home, views)
+        return make_federation("label-swap", self, source, seed, shares, groups, views)

@@ -1,7 +1,7 @@
 """A world that grows: some clients join after the start. Goes over any world.
 
-`known`: they are drawn from all groups, and somebody of each group is there from the start. `new`: a whole group that
-nobody has met joins late.
+`known`: they are drawn from all groups, and a client of each group is there from the start. `new`: a whole group joins
+late.
 """
 
 from dataclasses import replace
@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from fedclade.core import ClientId, InputError, generator, settings
 from fedclade.data.federation import Federation
-from fedclade.nouns import ClientId, InputError, generator, settings
 
 
 @settings
@@ -24,18 +24,20 @@ class Newcomers:
     origin: Literal["known", "new"] = "known"
 
     @property
-    def last(self) -> int:
+    def last_round(self) -> int:
         return max(self.rounds, default=0)
 
-    def over(self, federation: Federation, seed: int) -> Federation:
-        """The same federation, with the late ones joining late."""
+    def apply(self, federation: Federation, seed: int) -> Federation:
+        """The same federation, in which some clients join late."""
         if not self.rounds:
             raise InputError("newcomers have no round to join at", where="data.newcomers.rounds", need="at least one")
         order = generator(seed, "newcomers", "who").permutation(sorted(federation.clients)).tolist()
-        late = self.from_known_groups(federation, order) if self.origin == "known" else a_whole_group(federation, order)
+        pick = self.from_known_groups if self.origin == "known" else clients_of_one_group
+        late = pick(federation, order)
         if not late:
+            got = str(self.share)
             raise InputError(
-                "nobody is left to join late", where="data.newcomers.share", got=str(self.share), need="more clients"
+                "no client is left to join late", where="data.newcomers.share", got=got, need="more clients"
             )
         joins = {client: self.rounds[number % len(self.rounds)] for number, client in enumerate(late)}
         return replace(federation, joins={**federation.joins, **joins})
@@ -48,14 +50,10 @@ class Newcomers:
         return [client for client in order if stay[label[client]] != client][:wanted]
 
 
-def a_whole_group(federation: Federation, order: list[ClientId]) -> list[ClientId]:
-    """Everybody of one group: that of the first client in the drawn order."""
+def clients_of_one_group(federation: Federation, order: list[ClientId]) -> list[ClientId]:
+    """All clients of one group: that of the first client in the drawn order."""
     if federation.truth is None or len(federation.truth) < 2:
-        raise InputError(
-            "there is no group that could be new",
-            where="data.newcomers.origin",
-            got='"new"',
-            need="a world with groups",
-        )
+        need = "a world with groups"
+        raise InputError("there is no group that could be new", where="data.newcomers.origin", got='"new"', need=need)
     label = federation.truth.labels
     return [client for client in order if label[client] == label[order[0]]]

@@ -1,125 +1,119 @@
-"""What worlds share: the settings that every one of them has, and how shares of examples become a federation."""
+"""The parts that worlds share: settings, checks, and the step from shares of examples to a federation."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
 
+from fedclade.core import ClientId, Groups, InputError, settings
 from fedclade.data.examples import Index, Part, Source
 from fedclade.data.federation import ClientData, Federation
 from fedclade.data.shares import split
-from fedclade.nouns import ClientId, Groups, InputError, settings
 
-Count = Annotated[int, Field(ge=1, le=10**6)]
+PositiveCount = Annotated[int, Field(ge=1, le=10**6)]
+TOO_FEW = "too few examples for the clients"
 
 
 @settings
-class Clients:
-    """What every world can be asked for."""
+class WorldSettings:
+    """The settings of every world."""
 
-    clients: Count = 20
+    clients: PositiveCount = 20
     test: Annotated[float, Field(gt=0, lt=1)] = 0.2
-    """The share of its own examples that a client is tested on, with test_on = "own"."""
+    """With test_on = "own", the share of its examples that a client is tested on."""
     test_on: Literal["own", "group"] = "own"
     """Tested on its own held-out share, or on all official test examples of its group's classes (FLT)."""
 
 
 @settings
-class GroupedClients(Clients):
-    """What every world with planted groups can be asked for."""
+class GroupedWorldSettings(WorldSettings):
+    """The settings of every world with planted groups."""
 
-    groups: Count = 4
-    group_sizes: tuple[Count, ...] = ()
-    """How the clients are shared out, as counts or proportions (60, 25, 10, 4, 1); empty: alike."""
+    groups: PositiveCount = 4
+    group_sizes: tuple[PositiveCount, ...] = ()
+    """Counts or proportions of clients, such as (60, 25, 10, 4, 1); empty: alike."""
 
 
-def check_enough(examples: int, clients: int, whose: str = "") -> None:
-    """An error unless everybody can have two examples: one to learn from, one to be tested on."""
+def check_enough(examples: int, clients: int, group_text: str = "") -> None:
+    """An error unless every client can have two examples: one to learn from, one to be tested on."""
     if examples < 2 * clients:
-        raise InputError(
-            "too few examples for the clients",
-            where="data.clients",
-            got=f"{examples} examples{whose} for {clients} clients",
-            need="at least 2 each",
-            do=f"ask for fewer clients, at most {examples // 2}{whose}",
-        )
+        got = f"{examples} examples{group_text} for {clients} clients"
+        do = f"ask for fewer clients, at most {examples // 2}{group_text}"
+        raise InputError(TOO_FEW, where="data.clients", got=got, need="at least 2 each", do=do)
+
+
+def check_square(shape: tuple[int, ...], where: str) -> None:
+    """An error unless inputs of this shape are images that can be turned by a quarter."""
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        raise InputError("only square images can be turned", where=where, got=f"inputs {shape}", need="(..., n, n)")
+
+
+def give_equally(
+    positions: Index, label: int, max_size: int, clients: Sequence[ClientId], held: dict[ClientId, list[Index]]
+) -> None:
+    """Give each client as many of these positions as the others, in their order, at most `max_size`."""
+    size = min(len(positions) // len(clients), max_size)
+    if size == 0:
+        what = "more clients in a group than examples of a class"
+        got = f"{len(clients)} clients, {len(positions)} examples of class {label}"
+        need = "at least one example of each class for each client"
+        raise InputError(what, where="data.clients", got=got, need=need, do="ask for fewer clients")
+    for number, client in enumerate(clients):
+        held[client].append(np.sort(positions[number * size : (number + 1) * size]))
 
 
 @dataclass(frozen=True)
 class View:
-    """How a group sees the examples."""
+    """A group's view of the examples: other labels, or turned images."""
 
     relabel: Index | None = None
     quarter_turns: int = 0
 
+    def apply(self, part: Part) -> Part:
+        """The same examples as this group sees them."""
+        return replace(part, relabel=self.relabel, quarter_turns=self.quarter_turns)
 
-AS_THEY_ARE = View()
 
-
-def assembled(
+def make_federation(
     world: str,
-    asked: Clients,
+    asked: WorldSettings,
     source: Source,
     seed: int,
     shares: Mapping[ClientId, Index],
-    home: Mapping[ClientId, int] | None,
+    groups: Sequence[Sequence[ClientId]] | None,
     views: Sequence[View] = (),
-    truth: Groups | None = None,
 ) -> Federation:
     """The federation of these shares of the source's examples.
 
-    `home` is each client's group, None where there are none. The planted truth is `home`, unless another is given.
+    `groups` are the clients of each group, the planted truth; None: there are no groups. `views` are theirs, in the
+    same order; none: all see the examples as they are.
     """
     for client, index in shares.items():
         if len(index) < 2:
-            raise InputError(
-                "too few examples for the clients",
-                where=f"data.clients, {client}",
-                got=f"{len(index)} for one client",
-                need="at least 2 each",
-                do="ask for fewer clients",
-            )
-    group_tests = tests_of_groups(source, shares, home) if asked.test_on == "group" else None
+            where, got = f"data.clients, {client}", f"{len(index)} for one client"
+            raise InputError(TOO_FEW, where=where, got=got, need="at least 2 each", do="ask for fewer clients")
     data: dict[ClientId, ClientData] = {}
-    for client, index in shares.items():
-        group = 0 if home is None else home[client]
-        view = views[group] if views else AS_THEY_ARE
-        if group_tests is not None:
-            assert source.test is not None  # checked where the tests were made
-            train, tested, pool = index, group_tests[group], source.test
-        else:
-            (train, tested), pool = (
-                split(index, source.train.labels, asked.test, (seed, world, "test", client)),
-                source.train,
-            )
-        data[client] = ClientData(
-            Part(source.train, train, view.relabel, view.quarter_turns),
-            Part(pool, tested, view.relabel, view.quarter_turns),
-        )
-    if truth is None and home is not None:
-        truth = Groups.from_labels(home)
+    for number, members in enumerate([tuple(shares)] if groups is None else groups):
+        view = views[number] if views else View()
+        official = official_tests(source, [shares[client] for client in members]) if asked.test_on == "group" else None
+        for client in members:
+            train, test = Part(source.train, shares[client]), official
+            if test is None:
+                key = (seed, world, "test", client)
+                learned, tested = split(shares[client], source.train.labels, asked.test, key)
+                train, test = Part(source.train, learned), Part(source.train, tested)
+            data[client] = ClientData(view.apply(train), view.apply(test))
+    truth = None if groups is None else Groups(tuple(tuple(members) for members in groups))
     return Federation(f"{source.name}, {world}", data, source.classes, truth=truth, class_names=source.class_names)
 
 
-def tests_of_groups(
-    source: Source, shares: Mapping[ClientId, Index], home: Mapping[ClientId, int] | None
-) -> dict[int, Index]:
-    """For each group the official test examples of the classes that it trains on, and of no others."""
+def official_tests(source: Source, shares: Sequence[Index]) -> Part:
+    """The official test examples of the classes that are in these shares, and of no others."""
     if source.test is None:
-        raise InputError(
-            "there are no official test examples",
-            where="data.test_on",
-            got=f'"group" with source {source.name}',
-            need="a source with a test set",
-            do='test_on = "own"',
-        )
-    groups = {client: 0 if home is None else home[client] for client in shares}
-    trained: dict[int, set[int]] = {}
-    for client, index in shares.items():
-        trained.setdefault(groups[client], set()).update(np.unique(source.train.labels[index]).tolist())
-    return {
-        group: np.flatnonzero(np.isin(source.test.labels, sorted(classes))).astype(np.int64)
-        for group, classes in trained.items()
-    }
+        got, need = f'"group" with source {source.name}', "a source with a test set"
+        what = "there are no official test examples"
+        raise InputError(what, where="data.test_on", got=got, need=need, do='test_on = "own"')
+    trained = np.unique(source.train.labels[np.concatenate(shares)])
+    return Part(source.test, np.flatnonzero(np.isin(source.test.labels, trained)))

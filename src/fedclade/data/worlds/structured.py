@@ -5,27 +5,28 @@ and |D_c| examples, client m has n_m = alpha + exp(beta m^delta) examples, with 
 delta = 2, and beta the root for which the sizes add up. Every example is used once; what rounding leaves is spread.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fedclade.core import ClientId, InputError, generator, settings
 from fedclade.data.examples import Index, Source
 from fedclade.data.federation import Federation
-from fedclade.data.shares import cut, named, planted
-from fedclade.data.worlds.spread import Count, GroupedClients, assembled, check_enough
-from fedclade.nouns import ClientId, InputError, generator, settings
+from fedclade.data.shares import cut, plant_groups
+from fedclade.data.worlds.spread import GroupedWorldSettings, PositiveCount, check_enough, make_federation
 
 DELTA = 2  # how fast sizes grow with the client's number
 
 
 @settings
-class Structured(GroupedClients):
+class Structured(GroupedWorldSettings):
     """Groups of classes with power-law sizes inside (FLT, scenario 4)."""
 
-    clients: Count = 240
-    groups: Count = 10
-    classes_each: Count = 5
+    clients: PositiveCount = 240
+    groups: PositiveCount = 10
+    classes_each: PositiveCount = 5
     """Classes of a group; the last group has what is left."""
     padded: bool = False
     """The last group is tested on class 0 too, which it never trains on: a defect of FLT's published code."""
@@ -34,37 +35,28 @@ class Structured(GroupedClients):
         """Every example goes to one client of the group that its class belongs to."""
         fitting = -(-source.classes // self.classes_each)
         if self.groups != fitting:
-            raise InputError(
-                "the groups do not fit the classes",
-                where="data.groups",
-                got=f"{self.groups} groups of {self.classes_each} classes",
-                need=f"{fitting} groups for the {source.classes} classes of {source.name}",
-            )
+            got = f"{self.groups} groups of {self.classes_each} classes"
+            need = f"{fitting} groups for the {source.classes} classes of {source.name}"
+            raise InputError("the groups do not fit the classes", where="data.groups", got=got, need=need)
         if self.padded and self.test_on != "group":
-            raise InputError(
-                "padded has no use", where="data.padded", got=f'test_on = "{self.test_on}"', need='"group"'
-            )
-        ids = named(self.clients)
-        home = planted(ids, self.groups, self.group_sizes, generator(seed, "structured", "groups"))
+            got = f'test_on = "{self.test_on}"'
+            raise InputError("padded has no use", where="data.padded", got=got, need='"group"')
+        groups = plant_groups(self.clients, self.groups, self.group_sizes, generator(seed, "structured", "groups"))
         shares: dict[ClientId, Index] = {}
-        for group in range(self.groups):
-            members = [client for client in ids if home[client] == group]
-            low = group * self.classes_each
-            labels = source.train.labels
-            positions = np.flatnonzero((labels >= low) & (labels < low + self.classes_each))
+        for group, members in enumerate(groups):
+            positions = np.flatnonzero(source.train.labels // self.classes_each == group)
             check_enough(len(positions), len(members), f" in group {group}")
             sizes = power_law(len(positions), len(members))
             parts = cut(positions, sizes, generator(seed, "structured", "deal", group))
             shares.update(zip(members, parts, strict=True))
-        made = assembled("structured", self, source, seed, {client: shares[client] for client in ids}, home)
-        last = [client for client in ids if home[client] == self.groups - 1]
-        return tested_on_class_0_too(made, last) if self.padded else made
+        made = make_federation("structured", self, source, seed, shares, groups)
+        return add_class_0_tests(made, groups[-1]) if self.padded else made
 
 
-def tested_on_class_0_too(federation: Federation, whom: list[ClientId]) -> Federation:
+def add_class_0_tests(federation: Federation, clients: Sequence[ClientId]) -> Federation:
     """The same with the test examples of class 0 among those of these clients."""
     data = dict(federation.data)
-    for client in whom:
+    for client in clients:
         tested = data[client].test
         more = np.union1d(tested.index, np.flatnonzero(tested.pool.labels == 0))
         data[client] = replace(data[client], test=replace(tested, index=more))

@@ -2,37 +2,30 @@
 
 import numpy as np
 
+from fedclade.core import ClientId, InputError, generator, settings
 from fedclade.data.examples import Index, Source
 from fedclade.data.federation import Federation
-from fedclade.data.shares import dealt, named, planted
-from fedclade.data.worlds.spread import Clients, Count, assembled, check_enough
-from fedclade.nouns import ClientId, InputError, generator, settings
+from fedclade.data.shares import deal, plant_groups
+from fedclade.data.worlds.spread import PositiveCount, WorldSettings, check_enough, make_federation
 
 
 @settings
-class Topics(Clients):
+class Topics(WorldSettings):
     """Each client has one topic only (CFL, AG-News); a group for each topic."""
 
-    group_sizes: tuple[Count, ...] = ()
-    """How the clients are shared out over the topics, as in any world with groups."""
+    group_sizes: tuple[PositiveCount, ...] = ()
+    """Counts or proportions of clients for the topics, as in any world with groups."""
 
     def spread(self, source: Source, seed: int) -> Federation:
         """Every example goes to one client of its topic."""
         if self.clients < source.classes:
-            raise InputError(
-                "fewer clients than topics",
-                where="data.clients",
-                got=str(self.clients),
-                need=f"at least {source.classes}",
-            )
+            need = f"at least {source.classes}"
+            raise InputError("fewer clients than topics", where="data.clients", got=str(self.clients), need=need)
         check_enough(len(source.train.labels), self.clients)
-        ids = named(self.clients)
-        home = planted(ids, source.classes, self.group_sizes, generator(seed, "topics", "groups"))
+        groups = plant_groups(self.clients, source.classes, self.group_sizes, generator(seed, "topics", "groups"))
         shares: dict[ClientId, Index] = {}
-        for topic in range(source.classes):
-            members = [client for client in ids if home[client] == topic]
+        for topic, members in enumerate(groups):
             positions = np.flatnonzero(source.train.labels == topic)
-            shares.update(
-                zip(members, dealt(positions, len(members), generator(seed, "topics", "deal", topic)), strict=True)
-            )
-        return assembled("topics", self, source, seed, {client: shares[client] for client in ids}, home)
+            parts = deal(positions, len(members), generator(seed, "topics", "deal", topic))
+            shares.update(zip(members, parts, strict=True))
+        return make_federation("topics", self, source, seed, shares, groups)

@@ -1,7 +1,7 @@
 """Every client is a person with a hand of its own: FLT's scenario 3. No groups are planted.
 
-Needs a source that knows whose each example is: LEAF's FEMNIST, or MNIST by writer. Test examples are those of the same
-person that the source holds out.
+Needs a source that knows the owner of each example: LEAF's FEMNIST, or MNIST by writer. Test examples are those of the
+same person that the source holds out.
 """
 
 from typing import Annotated
@@ -9,9 +9,9 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
+from fedclade.core import InputError, generator, settings
 from fedclade.data.examples import Part, Source
 from fedclade.data.federation import ClientData, Federation
-from fedclade.nouns import InputError, generator, settings
 
 
 @settings
@@ -23,22 +23,15 @@ class Writers:
     def spread(self, source: Source, seed: int) -> Federation:
         """So many writers, drawn from those with training and test examples; each keeps all that it wrote."""
         if source.train.owners is None or source.test is None or source.test.owners is None:
-            raise InputError(
-                "the source does not know its writers",
-                where="data.world",
-                got=f"source {source.name}",
-                need="mnist-writers or femnist",
-            )
-        everybody = np.intersect1d(source.train.owners, source.test.owners)
-        if self.clients > len(everybody):
-            raise InputError(
-                "more clients than writers",
-                where="data.clients",
-                got=str(self.clients),
-                need=f"at most {len(everybody)}",
-            )
-        picked = np.sort(generator(seed, "writers", "pick").choice(everybody, size=self.clients, replace=False))
-        digits = len(str(everybody.max()))
+            got = f"source {source.name}"
+            need = "mnist-writers or femnist"
+            raise InputError("the source does not know its writers", where="data.world", got=got, need=need)
+        writers = np.intersect1d(source.train.owners, source.test.owners)
+        if self.clients > len(writers):
+            need = f"at most {len(writers)}"
+            raise InputError("more clients than writers", where="data.clients", got=str(self.clients), need=need)
+        picked = np.sort(generator(seed, "writers", "pick").choice(writers, size=self.clients, replace=False))
+        digits = len(str(writers.max()))
         data = {
             f"writer-{writer:0{digits}d}": ClientData(
                 Part(source.train, np.flatnonzero(source.train.owners == writer)),

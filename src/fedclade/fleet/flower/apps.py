@@ -1,4 +1,4 @@
-"""What Flower starts: the one ClientApp, and a ServerApp around any main."""
+"""The apps that Flower starts: the one ClientApp, and a ServerApp around any main."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -8,20 +8,20 @@ from flwr.app import Context, Message
 from flwr.clientapp import ClientApp
 from flwr.serverapp import Grid, ServerApp
 
-from fedclade.fleet.flower.messages import ENROL, header_in, packed, rows_in
-from fedclade.fleet.site import Find, OwnNet, answer, enrol
-from fedclade.nouns import FedcladeError
+from fedclade.core import FedcladeError
+from fedclade.fleet.flower.messages import ENROL, header_in, pack_message, rows_in
+from fedclade.fleet.site import FindClient, OwnNet, answer, enrol
 from fedclade.wire import Arrays
 from fedclade.wire.verbs import EVALUATE, TRAIN, VERBS
 
 log = logging.getLogger("flwr")  # the log of Flower's processes
 
 
-def client_app(find: Find, own_net: OwnNet | None = None, *, candid: bool = False) -> ClientApp:
-    """The one ClientApp: it answers every verb from the data that `find` finds.
+def client_app(find: FindClient, own_net: OwnNet | None = None, *, send_error_text: bool = False) -> ClientApp:
+    """A ClientApp that answers every verb from the data that `find` finds.
 
-    An exception at a client is told to the server by its class alone, since its text may say something about the data,
-    unless the client is `candid`, as a simulated one is.
+    Of an exception at a client the server learns the class alone, since its text may say something about the data;
+    with `send_error_text`, as for a simulated client, the text too.
     """
     app = ClientApp()
 
@@ -35,8 +35,8 @@ def client_app(find: Find, own_net: OwnNet | None = None, *, candid: bool = Fals
                 reply, arrays = answer(header, rows_in(message.content), held, own_net)
         except Exception as error:
             log.exception("%s failed", name)
-            reply, arrays = {"failure": repr(error) if candid else f"{type(error).__name__} in {name}"}, {}
-        return Message(packed(reply, arrays), reply_to=message)
+            reply, arrays = {"failure": repr(error) if send_error_text else f"{type(error).__name__} in {name}"}, {}
+        return Message(pack_message(reply, arrays), reply_to=message)
 
     for name in (*VERBS, ENROL):
         register = {TRAIN.name: app.train, EVALUATE.name: app.evaluate}.get(name)

@@ -1,4 +1,4 @@
-"""Headers and arrays in, Flower's records out, and back. Arrays travel as raw bytes; their sizes are compared first."""
+"""Headers and arrays become Flower's records, and back. Arrays travel as raw bytes; their sizes are compared first."""
 
 import json
 import math
@@ -8,12 +8,12 @@ import numpy as np
 from flwr.app import Array, ArrayRecord, ConfigRecord, Message, RecordDict
 from numpy.typing import NDArray
 
-from fedclade.nouns import Rows
+from fedclade.core import Rows
 from fedclade.wire import Arrays, Form, quote
 
-ENROL = "enrol"  # the one message that is no verb: a node says who it is
+ENROL = "enrol"  # the one message that is no verb: a node says which client it is
 RAW = "fedclade.raw"  # how an array is written: its bytes, in C order; the dtype says which end comes first
-LONGEST_HEADER = 2**16  # characters
+MAX_HEADER_LENGTH = 2**16  # characters
 LATE = 3  # Flower's error code of a message that expired
 ERRORS = {2: "its code raised an exception", LATE: "no answer in time", 5: "its node is gone"}
 
@@ -23,24 +23,20 @@ def kind_of(name: str) -> str:
     return name if name in ("train", "evaluate") else f"query.{name}"
 
 
-def packed(header: Mapping[str, object], arrays: Arrays) -> RecordDict:
-    """One message's content."""
-    return RecordDict({"header": ConfigRecord({"json": json.dumps(header)}), "arrays": ArrayRecord(map_of(arrays))})
-
-
-def map_of(arrays: Arrays) -> dict[str, Array]:
-    """Each array as Flower carries it."""
-    return {
+def pack_message(header: Mapping[str, object], arrays: Arrays) -> RecordDict:
+    """The content of one message."""
+    raw = {
         name: Array(dtype=array.dtype.str, shape=tuple(array.shape), stype=RAW, data=array.tobytes())
         for name, array in arrays.items()
     }
+    return RecordDict({"header": ConfigRecord({"json": json.dumps(header)}), "arrays": ArrayRecord(raw)})
 
 
 def header_in(content: RecordDict) -> dict[str, object]:
     """The header of a message, or ValueError."""
     record = content.config_records.get("header")
     text = None if record is None else record.get("json")
-    if not isinstance(text, str) or len(text) > LONGEST_HEADER:
+    if not isinstance(text, str) or len(text) > MAX_HEADER_LENGTH:
         raise ValueError("no header" if not isinstance(text, str) else f"header: got {len(text)} characters")
     try:
         header = json.loads(text)
@@ -62,7 +58,7 @@ def arrays_in(content: RecordDict, forms: Mapping[str, Form]) -> dict[str, NDArr
         shape = tuple(array.shape)
         if array.stype != RAW or array.dtype != dtype.str:
             raise ValueError(f"{name}: got {quote(array.dtype)} as {quote(array.stype)}, need {dtype} as {RAW}")
-        if not all(type(length) is int and 0 <= length <= form.most_bytes for length in shape):
+        if not all(type(length) is int and 0 <= length <= form.max_bytes for length in shape):
             raise ValueError(f"{name}: got shape {str(shape)[:60]}, need {form.shape}")
         if len(array.data) != math.prod(shape) * dtype.itemsize:
             raise ValueError(f"{name}: got {len(array.data)} bytes, need {math.prod(shape) * dtype.itemsize}")
@@ -78,10 +74,14 @@ def rows_in(content: RecordDict) -> Rows:
     return np.frombuffer(array.data, np.float32).reshape(array.shape)
 
 
-def answered(message: Message) -> dict[str, object]:
-    """The header of a client's message, or ValueError with what went wrong at its end."""
+def reply_header_in(message: Message | str, node: int) -> dict[str, object]:
+    """The header of a message from this node, or ValueError with what went wrong; text says why there is no message."""
+    if isinstance(message, str):
+        raise ValueError(message)
     if message.has_error():
         raise ValueError(ERRORS.get(message.error.code, f"Flower: {quote(str(message.error.reason))}"))
+    if message.metadata.src_node_id != node:
+        raise ValueError("client: the reply came from another node")
     header = header_in(message.content)
     if "failure" in header:
         raise ClientFailed(f"the client failed: {quote(header['failure'])}")

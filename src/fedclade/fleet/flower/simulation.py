@@ -12,14 +12,14 @@ import ray
 from flwr.app import Context
 from flwr.serverapp import Grid, ServerApp
 
+from fedclade.core import InputError, Stopped
 from fedclade.data import Federation
 from fedclade.fleet.build import fleet_over
 from fedclade.fleet.fleet import Fleet
 from fedclade.fleet.flower.apps import client_app
 from fedclade.fleet.flower.grid import Deadlines, FlowerTransport
-from fedclade.fleet.site import ModelSpec, played
+from fedclade.fleet.site import ModelSpec, simulated_client
 from fedclade.nets import Net
-from fedclade.nouns import InputError, Stopped
 
 
 class FlowerSimulation:
@@ -39,7 +39,7 @@ class FlowerSimulation:
         address: str = "",
     ) -> None:
         self._federation, self._spec, self._deadlines, self._net = federation, spec, deadlines, net
-        self._app = client_app(partial(played, json.dumps([recipe, seed])), candid=True)
+        self._app = client_app(partial(simulated_client, json.dumps([recipe, seed])), send_error_text=True)
         self._wait_seconds = wait_seconds
         self._ray: dict[str, object] = {"include_dashboard": False, "log_to_driver": False, "logging_level": "error"}
         self._ray |= {"address": address} if address else {"num_cpus": workers, "_node_ip_address": "127.0.0.1"}
@@ -48,13 +48,12 @@ class FlowerSimulation:
         self._thread = threading.Thread(target=self._run, name="flower", daemon=True)
 
     def __enter__(self) -> Fleet:
-        if ray.is_initialized():  # Flower ends it, whoever started it
-            raise InputError(
-                "Ray is in use in this process", where="engine.name", need="none: Flower starts and ends its own"
-            )
+        if ray.is_initialized():  # Flower would end it
+            need = "none: Flower starts and ends its own"
+            raise InputError("Ray is in use in this process", where="engine.name", need=need)
         self._thread.start()
         try:
-            return self._fleet(self._started())
+            return self._fleet(self._wait_for_grid())
         except BaseException:
             self.__exit__()
             raise
@@ -63,8 +62,7 @@ class FlowerSimulation:
         self._over.set()
         self._thread.join(timeout=30.0)
 
-    def _started(self) -> Grid:
-        """Flower's grid, as soon as there is one."""
+    def _wait_for_grid(self) -> Grid:
         while True:
             try:
                 grid = self._grid.get(timeout=1.0)
@@ -78,15 +76,10 @@ class FlowerSimulation:
 
     def _fleet(self, grid: Grid) -> Fleet:
         known = self._federation
-        turns = {*known.joins.values(), *(change.round for change in known.changes)}
+        rounds = sorted({*known.joins.values(), *(change.round for change in known.changes)})
+        wait, present = self._wait_seconds, known.clients_at
         transport = FlowerTransport(
-            grid,
-            self._spec,
-            self._deadlines,
-            wait_seconds=self._wait_seconds,
-            present=known.present,
-            turns=sorted(turns),
-            strict=True,
+            grid, self._spec, self._deadlines, wait_seconds=wait, present=present, change_rounds=rounds, strict=True
         )
         return fleet_over(transport, self._net, known.shape, known.classes)
 
@@ -106,17 +99,11 @@ class FlowerSimulation:
         level = log.level
         log.setLevel(logging.ERROR)
         try:
-            run_simulation(
-                app,
-                self._app,
-                num_supernodes=len(self._federation),
-                backend_config={
-                    "init_args": self._ray,  # type: ignore[dict-item]  # Flower types fewer values than Ray takes
-                    "client_resources": {"num_cpus": 1, "num_gpus": 0.0},
-                },
-            )
-        except BaseException as wrong:  # handed to the thread that waits for the grid
-            self._grid.put(wrong)
+            resources = {"num_cpus": 1, "num_gpus": 0.0}
+            ray_settings = {"init_args": self._ray, "client_resources": resources}
+            run_simulation(app, self._app, len(self._federation), backend_config=ray_settings)  # type: ignore[arg-type]  # Flower types fewer values than Ray takes
+        except BaseException as error:  # handed to the thread that waits for the grid
+            self._grid.put(error)
         finally:
             log.setLevel(level)
             if path is None:  # Flower leaves its own there

@@ -1,0 +1,100 @@
+"""A client's part: it answers requests from its own data. One object plays any number of clients, one after another."""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedclade.client.batched import Batched
+from fedclade.client.evaluation_cache import ScoreCache
+from fedclade.client.general import PathChoice, Training
+from fedclade.client.handlers import HANDLERS, ReplyContent, training_of, training_reply
+from fedclade.client.plan import TrainingPath, choose_path
+from fedclade.core import ClientId, Round
+from fedclade.data import ClientData, Part, Pool
+from fedclade.nets import Net
+from fedclade.nets.blind import Blind, secret
+from fedclade.wire import Reply
+from fedclade.wire.message import AnyRequest
+from fedclade.wire.verbs import TRAIN, TrainFields
+
+ClientDataAt: TypeAlias = Callable[[ClientId, int], ClientData]
+"""What a client holds in a round."""
+
+
+class Client:
+    """Answers for any client, given its data; keeps one module and fills it with each model in turn."""
+
+    def __init__(self, net: Net, path: PathChoice = "auto") -> None:
+        self._net = net
+        self.path = choose_path(net, path)
+        """How it trains: see `fedclade.client.plan`."""
+        self.score = ScoreCache(self.path.score)
+        self._blinds: dict[int, Blind] = {}
+
+    @cached_property
+    def _without_dropout(self) -> TrainingPath:
+        """The one path that can leave it out."""
+        return choose_path(self._net, "general")
+
+    def path_for(self, now: Round) -> TrainingPath:
+        """How it trains in this round."""
+        return self.path if now.dropout else self._without_dropout
+
+    def answer(self, request: AnyRequest, data: ClientData) -> Reply:
+        """The reply of one client. An exception here is a bug, or a client that fails: the transport decides which."""
+        return self._reply(request, HANDLERS[request.verb.name](self, self._unblind(request), data))
+
+    def answer_all(self, requests: Sequence[AnyRequest], held: ClientDataAt) -> list[Reply]:
+        """The replies of several clients: the same as one by one, but trained at once where that is faster."""
+        if isinstance(self.path, Batched) and all(
+            request.verb.name == TRAIN.name and not request.fields.encoder and request.now.dropout
+            for request in requests
+        ):
+            return self._train_together(self.path, requests, held)
+        replies: list[Reply] = []
+        for request in requests:  # a comprehension would be one more frame in every traceback
+            replies.append(self.answer(request, held(request.client, request.now.number)))
+        return replies
+
+    def warm_up(self, inputs: NDArray[np.generic]) -> None:
+        """Train once on two examples like these, so that the first client waits for nothing that is made once."""
+        alike = Part(Pool(np.zeros_like(inputs, shape=(2, *inputs.shape[1:])), np.zeros(2, np.int64)), np.arange(2))
+        with suppress(Exception):  # what is wrong with the module shows when a client answers
+            self.path.train(Training(self._net.initial_row(0), alike, Round(0, 0), "nobody"))
+
+    def _train_together(self, path: Batched, requests: Sequence[AnyRequest], held: ClientDataAt) -> list[Reply]:
+        asked = [training_of(self._unblind(request), held(request.client, request.now.number)) for request in requests]
+        found = path.train_all([training for _, training in asked])
+        return [
+            self._reply(request, training_reply(part, trained))
+            for request, (part, _), trained in zip(requests, asked, found, strict=True)
+        ]
+
+    def _reply(self, request: AnyRequest, content: ReplyContent) -> Reply:
+        """The reply, with its model in the secret order if the run is blind."""
+        examples, arrays = content
+        if request.verb.name == TRAIN.name and is_blind(request):
+            arrays = {**arrays, "row": self._blind(request.now).hide(np.asarray(arrays["row"], np.float32))}
+        return Reply(request.verb.name, request.client, request.now.number, examples, arrays)
+
+    def _unblind(self, request: AnyRequest) -> AnyRequest:
+        """The request with its models as they are, if they came in the secret order."""
+        if not is_blind(request) or not request.rows.size:
+            return request
+        return replace(request, rows=self._blind(request.now).reveal(request.rows))
+
+    def _blind(self, now: Round) -> Blind:
+        if now.seed not in self._blinds:
+            self._blinds = {now.seed: Blind(self._net, now.seed, secret())}
+        return self._blinds[now.seed]
+
+
+def is_blind(request: AnyRequest) -> bool:
+    """Whether models of the net travel in a secret order; an encoder is no secret."""
+    tuning = isinstance(request.fields, TrainFields) and request.fields.encoder != ""
+    return request.now.local.blind and request.verb.row_kind == "models" and not tuning

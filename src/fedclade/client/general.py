@@ -1,0 +1,134 @@
+"""The general path: any module, by torch's autograd, one client after another. What every other path must agree with.
+
+Local training is mini-batch SGD on the client's own examples, in an order that (seed, round, client) fixes.
+"""
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn.functional import cross_entropy, mse_loss
+
+from fedclade.client.flat_module import FlatModule
+from fedclade.core import ClientId, Round, Row, Rows
+from fedclade.data import Part
+from fedclade.nets import Net
+from fedclade.nets.objective import LanguageModel, predictions_and_targets
+
+PathName = Literal["kernel", "batched", "convolution", "general"]
+PathChoice = Literal["auto", "general"]
+"""What `engine.path` may say."""
+RowAndLoss: TypeAlias = tuple[Row, float]
+"""A trained model, and the mean loss of its last epoch."""
+CorrectAndLoss: TypeAlias = tuple[int, float]
+"""How many examples a model gets right, and its mean loss."""
+
+EVALUATED_EXAMPLES = 1000  # examples in one forward pass
+EVALUATED_TEXTS = 100  # the same of a language model, which has outputs for every word
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """One client that is to train."""
+
+    start: Row
+    part: Part
+    now: Round
+    client: ClientId
+    towards: Row | None = None
+    """The model that `now.proximal` pulls to; None: the start."""
+
+    @property
+    def anchor(self) -> Row:
+        return self.start if self.towards is None else self.towards
+
+    @property
+    def width(self) -> int:
+        """Examples in its longest batch."""
+        return min(self.now.local.batch, len(self.part))
+
+    @property
+    def steps(self) -> int:
+        return self.now.local.epochs * -(-len(self.part) // self.width)
+
+
+class General:
+    """The path that any net can take; the others send to it what they cannot do."""
+
+    name: PathName = "general"
+    clients_at_once = 1
+
+    def __init__(self, net: Net) -> None:
+        self.net = net
+        self._flat_module = FlatModule(net)
+
+    def train(self, asked: Training) -> RowAndLoss:
+        flat, now, how, part = self._flat_module, asked.now, asked.now.local, asked.part
+        flat.load(asked.start)
+        flat.module.train(now.dropout)
+        inputs, labels = torch.from_numpy(part.inputs), torch.from_numpy(part.labels)
+        weights, gradient = flat.weights, flat.gradient
+        anchor = torch.from_numpy(self.checked_row(asked.anchor)[: len(weights)].copy())
+        velocity = torch.zeros_like(weights)
+        order = now.generator("batches", asked.client)
+        total = 0.0
+        with self.use_client_seed(now, asked.client):
+            for _ in range(how.epochs):
+                total = 0.0
+                shuffled = torch.from_numpy(order.permutation(len(part)))
+                for chosen in torch.split(shuffled, how.batch):
+                    gradient.zero_()
+                    some = inputs[chosen]
+                    given, wanted = predictions_and_targets(flat.module, some, labels[chosen])
+                    if not len(wanted):  # texts without a next word: there is no mean loss of nothing
+                        continue
+                    loss = cross_entropy(given, wanted) if self.net.target == "labels" else mse_loss(given, some)
+                    loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+                    total += loss.item() * len(chosen)
+                    with torch.no_grad():
+                        step = gradient
+                        if how.weight_decay:
+                            step = step.add_(weights, alpha=how.weight_decay)
+                        if now.proximal:  # the gradient of mu/2 |w - anchor|^2
+                            step = step.add_(weights - anchor, alpha=now.proximal)
+                        if how.momentum:
+                            step = velocity.mul_(how.momentum).add_(step)
+                        weights.add_(step, alpha=-how.lr)
+        return flat.unload(), total / len(part)
+
+    def score(self, row: Row, part: Part) -> CorrectAndLoss:
+        """As in `TrainingPath`. Of a language model: the share of words that it gets right, as whole examples."""
+        module = self._flat_module.module
+        self._flat_module.load(row)
+        module.eval()
+        inputs, labels = torch.from_numpy(part.inputs), torch.from_numpy(part.labels)
+        correct, count, loss = 0, 0, 0.0
+        size = EVALUATED_TEXTS if isinstance(module, LanguageModel) else EVALUATED_EXAMPLES
+        # A seed, since a module may draw numbers here too (a dropout that does not ask whether it is trained).
+        with self.net.use_seed(0), torch.inference_mode():
+            for some, wanted in zip(torch.split(inputs, size), torch.split(labels, size), strict=True):
+                logits, right = predictions_and_targets(module, some, wanted)
+                correct += int((logits.argmax(dim=1) == right).sum())
+                count += len(right)
+                loss += float(cross_entropy(logits, right, reduction="sum"))
+        return correct * len(part) // max(count, 1), loss / max(count, 1)
+
+    def losses(self, rows: Rows, part: Part) -> NDArray[np.float64]:
+        return np.array([self.score(row, part)[1] for row in rows], np.float64)
+
+    def use_client_seed(self, now: Round, client: ClientId) -> AbstractContextManager[None]:
+        """Inside, a module draws what belongs to this client in this round: dropped units."""
+        return self.net.use_seed(dropout_seed(now, client))
+
+    def checked_row(self, row: Row) -> Row:
+        """The row, in one piece; an error unless it is one of this net."""
+        self.net.check_row(row)
+        return np.ascontiguousarray(row, np.float32)
+
+
+def dropout_seed(now: Round, client: ClientId) -> int:
+    """What torch's generator starts from when this client trains in this round."""
+    return int(now.generator("dropout", client).integers(2**62))

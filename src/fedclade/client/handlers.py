@@ -1,0 +1,117 @@
+"""What a client does when it is asked: a handler for every verb of the table.
+
+A handler gets the client, the request and the data, and gives the number of examples and the arrays of the reply.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+import numpy as np
+
+from fedclade.client.encoder_tuning import tune_encoder
+from fedclade.client.examples import draw_steps, training_part, validation_part
+from fedclade.client.general import RowAndLoss, Training
+from fedclade.client.moments import add_noise, moments, noise_rng, token_of
+from fedclade.client.principal_components import choose_projection, scatter
+from fedclade.client.sketch import sketch
+from fedclade.data import ClientData, Part
+from fedclade.nets.encoders import NO_WEIGHTS, encoder_named
+from fedclade.wire import Arrays, Request, Verb
+from fedclade.wire import verbs as wire
+
+if TYPE_CHECKING:
+    from fedclade.client.client import Client
+
+Fields = TypeVar("Fields")
+ReplyContent: TypeAlias = tuple[int, Arrays]
+"""How many examples a reply is about, and its arrays."""
+Handler: TypeAlias = Callable[["Client", Request[Fields], ClientData], ReplyContent]
+HANDLERS: dict[str, Callable[..., ReplyContent]] = {}
+"""By the name of the verb."""
+
+
+def handles(verb: Verb[Fields]) -> Callable[[Handler[Fields]], Handler[Fields]]:
+    """Make a function the handler of this verb."""
+
+    def register(handler: Handler[Fields]) -> Handler[Fields]:
+        HANDLERS[verb.name] = handler
+        return handler
+
+    return register
+
+
+@handles(wire.TRAIN)
+def train(client: "Client", request: Request[wire.TrainFields], data: ClientData) -> ReplyContent:
+    now, encoder = request.now, request.fields.encoder
+    if encoder:
+        tuned = tune_encoder(encoder, request.rows[0], data.train, now.local.epochs, now, request.client)
+        return training_reply(data.train, tuned)
+    part, training = training_of(request, data)
+    return training_reply(part, client.path_for(now).train(training))
+
+
+def training_of(request: Request[wire.TrainFields], data: ClientData) -> tuple[Part, Training]:
+    """The examples that the client may train on, and what it trains in this round."""
+    part = training_part(data.train, request.now, request.client)
+    this_round, how = draw_steps(part, request.now, request.client)
+    towards = request.rows[1] if len(request.rows) > 1 else None
+    return part, Training(request.rows[0], this_round, how, request.client, towards)
+
+
+def training_reply(part: Part, trained: RowAndLoss) -> ReplyContent:
+    row, loss = trained
+    return len(part), {"row": row, "loss": np.array(loss, np.float64)}
+
+
+@handles(wire.LOSSES)
+def losses(client: "Client", request: Request[wire.NoFields], data: ClientData) -> ReplyContent:
+    part = validation_part(data.train, request.now, request.client)
+    return len(part), {"losses": client.path.losses(request.rows, part)}
+
+
+@handles(wire.EVALUATE)
+def evaluate(client: "Client", request: Request[wire.NoFields], data: ClientData) -> ReplyContent:
+    correct, loss = client.score(request.rows[0], data.test)
+    return len(data.test), {"correct": np.array(correct, np.int64), "loss": np.array(loss, np.float64)}
+
+
+@handles(wire.SKETCH)
+def points(_client: "Client", request: Request[wire.SketchFields], data: ClientData) -> ReplyContent:
+    asked, rows = request.fields, request.rows
+    basis = rows if len(rows) > 1 else rows[:0]
+    weights = rows[0] if len(rows) == 1 else NO_WEIGHTS
+    always = replace(request.now, number=0)  # the same examples have the same points in every round
+    if asked.epochs:
+        weights, _ = tune_encoder(asked.encoder, weights, data.train, asked.epochs, always, request.client)
+    encoded = encoder_named(asked.encoder, weights).encode(data.train.inputs)
+    placed = choose_projection(basis, asked.own_components)(encoded)
+    found, counts = sketch(placed, asked.points, always.generator("sketch", request.client))
+    return len(data.train), {"points": found, "counts": counts, "token": token(request, data)}
+
+
+@handles(wire.SCATTER)
+def sums(_client: "Client", request: Request[wire.EncodedFields], data: ClientData) -> ReplyContent:
+    total, products = scatter(data.train, request.fields.encoder)
+    return len(data.train), {"total": total, "products": products}
+
+
+@handles(wire.MOMENTS)
+def label_moments(_client: "Client", request: Request[wire.MomentFields], data: ClientData) -> ReplyContent:
+    asked = request.fields
+    # Noise is as large as examples differ: one example does not.
+    min_examples = max(asked.min_examples, 2) if asked.noise else asked.min_examples
+    own = moments(data.train, asked.encoder, asked.classes, min_examples)
+    counts, means, variances = add_noise(own, asked.noise, noise_rng(data.train, request.client))
+    arrays: Arrays = {"counts": counts, "means": means, "variances": variances, "token": token(request, data)}
+    return len(data.train), arrays
+
+
+@handles(wire.CHANGED)
+def data_changed(_client: "Client", request: Request[wire.ChangedFields], data: ClientData) -> ReplyContent:
+    return len(data.train), {"changed": np.array(int(token(request, data)) != request.fields.token)}
+
+
+def token(request: Request[Fields], data: ClientData) -> np.ndarray[tuple[()], np.dtype[np.int64]]:
+    """The number by which the client recognises its data."""
+    return np.array(token_of(data.train, request.now, request.client), np.int64)

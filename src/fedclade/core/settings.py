@@ -1,0 +1,146 @@
+"""Settings: frozen, keyword-only dataclasses that check themselves, in Python and from TOML alike.
+
+    @settings
+    class FedProx:
+        mu: Annotated[float, Field(ge=0)] = 0.01
+
+A wrong type, a value out of range and an unknown name raise an `InputError` that names the setting.
+"""
+
+import dataclasses
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
+from typing import TypeGuard, TypeVar, cast, dataclass_transform
+
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
+from pydantic.dataclasses import dataclass as checked_dataclass
+from pydantic.dataclasses import is_pydantic_dataclass
+
+from fedclade.core.errors import InputError
+
+SettingsT = TypeVar("SettingsT")
+
+SettingValue = None | bool | int | float | str | tuple["SettingValue", ...] | dict[str, "SettingValue"]
+"""What a setting can be in TOML."""
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(Field, dataclasses.field))
+def settings(cls: type[SettingsT]) -> type[SettingsT]:
+    """Make a class of settings."""
+    strict = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+    made = cast("type[SettingsT]", checked_dataclass(cls, frozen=True, kw_only=True, config=strict))
+    check: Callable[..., None] = made.__init__
+
+    @wraps(check)
+    def checked_init(self: SettingsT, *args: object, **values: object) -> None:
+        if args:
+            raise InputError(
+                f"settings of {cls.__name__} have names", got=repr(args[0]), need=f"{cls.__name__}(name=value)"
+            )
+        try:
+            check(self, **{name: to_python_number(value) for name, value in values.items()})
+        except ValidationError as error:
+            raise input_error(error, cls, where=cls.__name__) from None
+
+    setattr(made, "__init__", checked_init)  # noqa: B010  # the one seam where pydantic's error becomes ours
+    return made
+
+
+def is_settings(found: object) -> TypeGuard[type]:
+    """Whether this is a class of settings."""
+    return isinstance(found, type) and is_pydantic_dataclass(found)
+
+
+def to_python_number(value: object) -> object:
+    """A number of numpy as Python's own; anything else as it is."""
+    plain: object = value.item() if type(value).__module__ == "numpy" and getattr(value, "shape", None) == () else value  # type: ignore[attr-defined]  # numpy need not be loaded here
+    return plain
+
+
+def build_settings(cls: type[SettingsT], values: Mapping[str, object], where: str) -> SettingsT:
+    """Settings of this class from a table of TOML."""
+    for name in values:
+        if name not in names_of(cls):
+            raise unknown_name_error(f"{where}.{name}", f"{where}", name, names_of(cls))
+    try:
+        return cls(**{name: lists_to_tuples(value) for name, value in values.items()})
+    except InputError as error:
+        name = error.where.partition(".")[2] or error.where
+        raise InputError(error.what, where=f"{where}.{name}", got=error.got, need=error.need, do=error.do) from None
+
+
+def nested_settings(*classes: type) -> BeforeValidator:
+    """For a setting that is a table of its own: its `kind` says of which of these classes.
+
+    In TOML it is a sub-table, or the kind alone as text; in Python an instance, or either of these.
+    """
+    kinds = {str(field.default): cls for cls in classes for field in dataclasses.fields(cls) if field.name == "kind"}
+
+    def read(value: object, info: ValidationInfo) -> object:
+        table = {"kind": value} if isinstance(value, str) else value
+        where = str(info.field_name)
+        if isinstance(value, classes):
+            return value
+        if not isinstance(table, Mapping):
+            need = f"a table with kind {' or '.join(map(repr, kinds))}"
+            raise InputError(f"{where} is not usable", where=where, got=repr(value), need=need)
+        kind = table.get("kind", next(iter(kinds)))
+        if not isinstance(kind, str) or kind not in kinds:
+            raise unknown_name_error(f"{where}.kind", where, str(kind), kinds)
+        return build_settings(kinds[kind], table, where)
+
+    return BeforeValidator(read)
+
+
+def settings_table(made: object) -> dict[str, SettingValue]:
+    """The settings as a table, defaults filled in."""
+    values = {name: getattr(made, name) for name in names_of(type(made))}
+    return {name: settings_table(value) if is_settings(type(value)) else value for name, value in values.items()}
+
+
+def flat_table(table: Mapping[str, object], prefix: str = "") -> dict[str, str]:
+    """The values of nested tables as text, by their full names: `local.lr`, `method.signature.kind`."""
+    flat: dict[str, str] = {}
+    for key, value in table.items():
+        flat |= flat_table(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {prefix + key: str(value)}
+    return flat
+
+
+def names_of(cls: type) -> tuple[str, ...]:
+    """The names of this class's settings, in their order."""
+    return tuple(field.name for field in dataclasses.fields(cls))
+
+
+def lists_to_tuples(value: object) -> object:
+    """TOML's lists as tuples, all the way down."""
+    return tuple(lists_to_tuples(item) for item in value) if isinstance(value, list) else value
+
+
+def unknown_name_error(what: str, where: str, name: str, known: Iterable[str]) -> InputError:
+    """The error for a name that nobody knows, with the nearest one that somebody does."""
+    known = tuple(known)
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    return InputError(
+        f"{what} is not known",
+        where=where,
+        got=f'"{name}"',
+        need=f"one of {', '.join(known)}" if known else "no key here",
+        do=f'did you mean "{near[0]}"?' if near else "",
+    )
+
+
+def input_error(error: ValidationError, cls: type, where: str) -> InputError:
+    """The first thing that pydantic found wrong, in our words."""
+    first = error.errors(include_url=False)[0]
+    if isinstance(ours := first.get("ctx", {}).get("error"), InputError):  # a check of the class, or a nested table
+        if first["loc"]:
+            return InputError(ours.what, where=f"{where}.{ours.where}", got=ours.got, need=ours.need, do=ours.do)
+        return ours
+    name = str(first["loc"][0]) if first["loc"] else ""
+    if first["type"] in ("unexpected_keyword_argument", "dataclass_exact_type"):
+        return unknown_name_error(f"{where}.{name}", where, name, names_of(cls))
+    need = first["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+    if first["type"] == "missing":
+        return InputError(f"{name} is missing", where=f"{where}.{name}", need="a value")
+    return InputError(f"{name} is not usable", where=f"{where}.{name}", got=repr(first["input"]), need=need)

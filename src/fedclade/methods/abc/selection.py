@@ -1,0 +1,181 @@
+"""Selection: which clients take part in a round, by their drifts at the last check-in.
+
+At a check-in every client trains the model it has, and sends it: that costs as many uploads as there are clients. The
+result is used for many rounds. Selection is a part of its own: ABC is FedAvg with it; any other method that samples
+gets it by `selection = ...`, and then clients are chosen inside the groups that share a model.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Annotated, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from fedclade.core import Assignment, ClientId, InputError, Round, Rows, settings
+from fedclade.fleet import Fleet, Updates
+from fedclade.methods.abc import attention, cosine_attention
+from fedclade.methods.abc.balance import SLACK, by_groups, by_scores, group_members, least_used, participants_per_group
+from fedclade.methods.abc.drifts import cosine_scores, drift_groups, nearest_groups, principal_scores
+from fedclade.methods.needs import Needs, Network
+from fedclade.methods.protocol import Fact
+
+ScoreKind = Literal["groups", "pca", "cosine", "attention", "attention+"]
+"""What is computed from drifts: groups of similar directions, the first principal component, the cosine to the mean, or
+the attention of a network, the paper's or ours."""
+SelectionKind = Literal["random", "balanced", "groups", "pca", "cosine", "attention", "attention+"]
+CheckIn = Annotated[int, Field(ge=1, le=10**9)]
+UNKNOWN_GROUP = -1  # the group of clients that were not heard at a check-in
+MAX_REPORTED_CLIENTS = 1000  # up to these the facts hold the scores of clients
+
+
+@settings
+class Selection:
+    """Which clients take part in a round, in any method that samples."""
+
+    selection: SelectionKind = "random"
+    """At random; the least used (`balanced`); or by drifts: see `ScoreKind`."""
+    check_in: CheckIn = 50
+    """Rounds between check-ins, in which all clients are asked; the first round is one."""
+    network: str = ""
+    """By attention: the file of a network, see `fedclade attention train`; empty: the shipped one, if there is one."""
+
+    def needs(self) -> Needs:
+        """What it needs besides what the method needs."""
+        return needs_of_score(self.selection, self.network)
+
+
+def needs_of_score(score: str, network: str) -> Needs:
+    """What a score needs; an error if a network is named that it does not use.
+
+    All but the paper's network read angles only, which are the same in a blind run.
+    """
+    if score == "attention":
+        return Needs(network=Network(score, network), sees="each number of an update by its place, for its network")
+    if score == "attention+":
+        return Needs(network=Network(score, network or score))
+    if network:
+        need = '"attention" or "attention+"'
+        raise InputError("the network is for nothing", where="method.network", got=f'by "{score}"', need=need)
+    return Needs()
+
+
+@dataclass(frozen=True, eq=False)
+class SelectionState:
+    """What is known about clients: how often they took part, and the scores or groups of their drifts."""
+
+    used: dict[ClientId, int] = field(default_factory=dict)
+    scores: dict[ClientId, float] = field(default_factory=dict)
+    group_by_client: dict[ClientId, int] = field(default_factory=dict)
+    last_check_in: int = 0
+    """The round of the last check-in; 0: there was none."""
+
+    def is_check_in_due(self, every: int, now: Round) -> bool:
+        """Whether a check-in is due in this round."""
+        return not self.last_check_in or now.number - self.last_check_in >= every
+
+    def after_participation(self, chosen: tuple[ClientId, ...]) -> "SelectionState":
+        """The state after these clients have taken part."""
+        return replace(self, used={**self.used, **{client: self.used[client] + 1 for client in chosen}})
+
+    def with_clients(self, clients: tuple[ClientId, ...]) -> "SelectionState":
+        """The state with these clients. One that is new or was away begins with the least used: none waits for it."""
+        times = [self.used[client] for client in clients if client in self.used]
+        behind = max(times, default=0) - SLACK - 1  # no client that was there all the time is further behind
+        fewest = min((each for each in times if each >= behind), default=0)
+        late = [client for client in clients if client not in self.used or self.used[client] < behind]
+        return replace(self, used={**self.used, **dict.fromkeys(late, fewest)}) if late else self
+
+    def after_check_in(self, score: "Scorer", starts: Assignment, updates: Updates, now: Round) -> "SelectionState":
+        """The state after a check-in: drifts are compared among clients that were sent the same model.
+
+        Known groups stay until others clearly stand apart: a trained model drifts at random. The first groups need not
+        be clear, since it costs nothing to take turns among groups that mean nothing.
+        """
+        if not updates.clients:
+            return self
+        place = {client: number for number, client in enumerate(updates.clients)}
+        scores: dict[ClientId, float] = {}
+        group = dict(self.group_by_client)
+        for own in group_members({client: starts.row_by_client[client] for client in updates.clients}):
+            drifts = updates.rows[[place[client] for client in own]] - starts.row_of(own[0])
+            values = (score or principal_scores)(drifts)  # beside groups only to be shown
+            scores |= dict(zip(own, values.tolist(), strict=True))
+            if score is not None:
+                continue
+            known = {client: group[client] for client in own if client in group}
+            found = drift_groups(own, drifts, sure=bool(known))
+            if known and len(found) == 1:
+                group |= nearest_groups(known, own, drifts)
+                continue
+            same = starts.row_by_client[own[0]]
+            first = max(group.values(), default=UNKNOWN_GROUP) + 1
+            group = {client: number for client, number in group.items() if starts.row_by_client.get(client) != same}
+            group |= {client: first + number for client, number in found.labels.items()}
+        return replace(self, scores=scores, group_by_client=group, last_check_in=now.number)
+
+    def facts(self) -> dict[str, Fact]:
+        """The result of a check-in as facts; with many clients only that there was one."""
+        facts: dict[str, Fact] = {"check_in": True}
+        if len(self.used) <= MAX_REPORTED_CLIENTS:
+            facts |= {"used": dict(self.used), "scores": dict(self.scores)}
+            if self.group_by_client:
+                facts["drift_groups"] = dict(self.group_by_client)
+        return facts
+
+
+Scorer = Callable[[Rows], NDArray[np.float64]] | None
+"""From drifts to scores; None: drifts are grouped."""
+
+
+def scorer(score: ScoreKind, network: str, fleet: Fleet) -> Scorer:
+    """The function from drifts to scores of this kind."""
+    match score:
+        case "groups":
+            return None
+        case "pca":
+            return principal_scores
+        case "cosine":
+            return cosine_scores
+        case "attention":
+            return partial(attention.scores, fleet.attention(network, score))
+        case "attention+":
+            return partial(cosine_attention.scores, float(fleet.attention(network or score, score)[0]))
+
+
+def participants(by: SelectionKind, state: SelectionState, models: Assignment, now: Round) -> tuple[ClientId, ...]:
+    """The participants of this round: of the clients that share a model, as many as their number is worth."""
+    members, rng = group_members(models.row_by_client), now.generator("selection")
+    count = min(now.participant_count(len(models.row_by_client)), len(models.row_by_client))
+    chosen: list[ClientId] = []
+    for own, share in zip(members, participants_per_group(members, state.used, count, rng), strict=True):
+        if by == "balanced":
+            chosen += least_used(own, state.used, share, rng)
+        elif by == "groups":
+            known = {client: state.group_by_client.get(client, UNKNOWN_GROUP) for client in own}
+            chosen += by_groups(known, state.used, share, rng)
+        else:
+            heard = [state.scores[client] for client in own if client in state.scores]
+            middle = float(np.mean(heard)) if heard else 0.0
+            scores = {client: state.scores.get(client, middle) for client in own}
+            chosen += by_scores(scores, state.used, share, rng)
+    return tuple(sorted(chosen))
+
+
+def select_participants(
+    how: Selection, state: SelectionState, models: Assignment, fleet: Fleet, now: Round
+) -> tuple[SelectionState, Round, dict[str, Fact]]:
+    """The round with its participants, after a check-in if one is due; and facts about them.
+
+    Where every client has a model of its own, drifts cannot be compared, and the least used take part.
+    """
+    state, facts = state.with_clients(models.clients), dict[str, Fact]()
+    has_shared_models = len(set(models.row_by_client.values())) < len(models.row_by_client)
+    by = how.selection if has_shared_models else "balanced"
+    if by != "random" and by != "balanced" and state.is_check_in_due(how.check_in, now):
+        state = state.after_check_in(scorer(by, how.network, fleet), models, fleet.train(models, now), now)
+        facts = state.facts() if state.last_check_in == now.number else facts
+    chosen = participants(by, state, models, now)
+    return state.after_participation(chosen), replace(now, chosen=chosen), {**facts, "chosen": list(chosen)}

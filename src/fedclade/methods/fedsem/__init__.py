@@ -1,0 +1,1 @@
+"""FedSEM and its k-means over models."""

@@ -1,1 +1,0 @@
-"""How alike clients are, and where to cut: pure functions, ids in, ids out."""

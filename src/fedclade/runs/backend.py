@@ -1,0 +1,140 @@
+"""Where a run is played: the form of its data, and the fleet that holds them."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedclade.client import is_built, path_name_for, state_of_kernel, training_part
+from fedclade.core import Groups, InputError, Round
+from fedclade.data import Federation
+from fedclade.data.recipe import SITES
+from fedclade.fleet import Fleet
+from fedclade.fleet.simulated import simulated_fleet
+from fedclade.fleet.site import ModelSpec
+from fedclade.nets import NETS, Net, net_for, net_of
+from fedclade.nets.blind import secret
+from fedclade.runs.experiment import PYTHON, EngineSettings, Experiment, FlowerSettings, without_keys
+
+if TYPE_CHECKING:
+    from fedclade.fleet.flower.grid import Deadlines
+
+
+@dataclass(frozen=True)
+class Backend:
+    """Facts about a run's clients that are needed before the first message."""
+
+    shape: tuple[int, ...]
+    """Of one example."""
+    classes: int
+    fingerprint: str
+    """Of the data, by which a run that is resumed knows them again."""
+    truth_at: Callable[[int], Groups | None]
+    """The planted groups of a round."""
+    check: Callable[[Net], None]
+    """An error unless the net can be trained on such data."""
+    fleet: Callable[[Net], AbstractContextManager[Fleet]]
+    path: Callable[[Net], str] = lambda _: "as each site can"
+    """How clients train a net: see `fedclade.client.plan`."""
+
+
+def backend_for(experiment: Experiment, federation: Federation | None) -> Backend:
+    """The backend of an experiment, with its examples on this machine."""
+    held = experiment.federation() if federation is None else federation
+    engine = experiment.engine
+    if isinstance(engine, FlowerSettings) and (federation is not None or experiment.source == PYTHON):
+        what, got = "Flower's processes cannot see a Python object", "a federation made in Python"
+        do = 'write them to files and use source = "own", or engine.name = "simulated"'
+        raise InputError(what, where="engine.name", got=got, need="data that [data] describes", do=do)
+
+    def check(net: Net) -> None:
+        if experiment.local.blind:
+            secret()  # this machine plays the clients too
+        some = held[held.clients[0]].train.inputs
+        net.check(some[:1], held.classes)
+        validation = experiment.method.needs().validation
+        now = Round(1, experiment.run.seed, local=experiment.local, validation=validation)
+        net.check(some[: shortest_batch(held, now)], held.classes, training=True)
+
+    def fleet(net: Net) -> AbstractContextManager[Fleet]:
+        if isinstance(engine, EngineSettings):
+            return simulated_fleet(held, net, workers=engine.workers, path=engine.path)
+        return open_flower(held, net, experiment, engine)
+
+    def path(net: Net) -> str:
+        return path_name_for(net, engine.path if isinstance(engine, EngineSettings) else "auto")
+
+    if isinstance(engine, FlowerSettings):
+        from fedclade.fleet.flower import require_flower
+
+        require_flower("flwr", "ray")
+    return Backend(held.shape, held.classes, held.fingerprint, held.truth_at, check, fleet, path)
+
+
+def check_sites(experiment: Experiment) -> tuple[tuple[int, ...], int]:
+    """The shape and the classes of examples at sites; an error unless the experiment's net can be trained on such."""
+    if experiment.source != SITES:
+        got, need = f'"{experiment.source}"', f'"{SITES}", with shape and classes'
+        raise InputError("a deployed app has its data at the sites", where="data.source", got=got, need=need)
+    shape, classes = experiment.data["shape"], experiment.data["classes"]
+    assert isinstance(shape, tuple)  # as the recipe made them
+    assert isinstance(classes, int)
+    if experiment.net["name"] != PYTHON:
+        net = net_for(str(experiment.net["name"]), shape, classes, without_keys(experiment.net, "name"))
+        for count, training in ((1, False), (experiment.local.batch, True)):
+            net.check(np.zeros((count, *shape), np.float32), classes, training=training)
+    return shape, classes
+
+
+def open_flower(
+    federation: Federation, net: Net, experiment: Experiment, engine: FlowerSettings
+) -> AbstractContextManager[Fleet]:
+    """Flower's simulation on Ray."""
+    from fedclade.fleet.flower.simulation import FlowerSimulation  # an extra, and slow to load
+
+    return FlowerSimulation(
+        federation,
+        experiment.data,
+        experiment.run.seed,
+        net,
+        ModelSpec(experiment.net, federation.shape, federation.classes),
+        deadlines_of(engine),
+        workers=engine.workers,
+        wait_seconds=engine.wait_seconds,
+        address=engine.ray,
+    )
+
+
+def deadlines_of(engine: FlowerSettings) -> "Deadlines":
+    """Seconds for each verb."""
+    from fedclade.fleet.flower.grid import Deadlines
+
+    return Deadlines(
+        train=engine.train_seconds,
+        losses=engine.losses_seconds,
+        evaluate=engine.evaluate_seconds,
+        sketch=engine.sketch_seconds,
+        enrol=engine.enrol_seconds,
+    )
+
+
+def shortest_batch(federation: Federation, now: Round) -> int:
+    """The smallest number of examples that a step of training will have: the last of an epoch may be short."""
+    sizes = [len(training_part(data.train, now, client)) for client, data in federation.data.items()]
+    batch = now.local.batch
+    if now.local.steps:
+        return min(batch, *sizes)
+    return min(size % batch or min(size, batch) for size in sizes)
+
+
+def training_paths() -> tuple[bool, str, dict[str, str]]:
+    """Whether the compiled kernel is here, its state in words, and how each of our nets is trained here."""
+    found: dict[str, str] = {}
+    for name, made in NETS.registered_entries.items():
+        try:
+            found[name] = path_name_for(net_of(name, made(), (1, 28, 28), 10))
+        except InputError:  # reads words, not images
+            found[name] = path_name_for(net_of(name, made(), (32,), 4))
+    return is_built(), state_of_kernel(), found

@@ -1,0 +1,68 @@
+"""ABC, figure 6: accuracy against rounds; ABC's curve is steadier."""
+
+import numpy as np
+
+from fedclade.report.run_data import number as as_number
+from fedclade.store.events import EvaluationEvent
+from fedclade_papers.abc import PAPER, session, sessions
+from fedclade_papers.abc_table1 import ITEM as TABLE_1
+from fedclade_papers.item import Claim, Item, Outcome, Setting, Terms
+from fedclade_papers.run_results import ItemRuns
+from fedclade_papers.verdicts import CLAIMS_RULE
+
+CLEARLY_LESS = 0.9  # less by a tenth is less
+
+
+def settings(terms: Terms) -> tuple[Setting, ...]:
+    """The sessions of ten clients under 2C-1: the paper does not say which three it draws."""
+    data_sets = dict.fromkeys(data for data, *_ in sessions(terms))
+    return tuple(session(terms, data, "2C-1", 10, 2) for data in data_sets)
+
+
+def read(found: ItemRuns) -> Outcome:
+    """Curves, and how much accuracy goes down from one evaluation to the next."""
+    series, claims = {}, []
+    for setting in found.settings:
+        data = setting.name.split("-")[1].upper()
+        drops: dict[str, float] = {}
+        for label in found.labels(setting.name):
+            series[f"{data}, {label}"] = found.curve(setting.name, label)
+            drops[label] = float(
+                np.mean([mean_drop(found, setting.name, label, seed) for seed in range(setting.seeds)])
+            )
+        claims.append(
+            Claim(
+                f"{data}: ABC's curve is less wiggly than FedAvg's",
+                drops["ABC"] < CLEARLY_LESS * drops["FedAvg"],
+                ", ".join(f"{label} {value:.2f} points" for label, value in drops.items()),
+            )
+        )
+        area = {label: float(np.mean(found.curve(setting.name, label)["y"])) for label in drops}
+        claims.append(
+            Claim(
+                f"{data}: ABC's is above FedAvg's, on the mean over all rounds",
+                area["ABC"] > area["FedAvg"],
+                ", ".join(f"{label} {value:.1f} %" for label, value in area.items()),
+                main=False,
+            )
+        )
+    return Outcome(claims=tuple(claims), series=series)
+
+
+def mean_drop(found: ItemRuns, setting: str, label: str, seed: int) -> float:
+    """How far accuracy falls between two evaluations, in points, as a mean over a run; a rise counts as 0."""
+    run = found.runs(setting, label)[seed]
+    reached = [100 * as_number(event.accuracy) for event in run.events(EvaluationEvent)]
+    return float(np.maximum(-np.diff(reached), 0.0).mean()) if len(reached) > 1 else 0.0
+
+
+ITEM = Item(
+    name="abc-figure6",
+    paper=PAPER,
+    title="Accuracy against rounds for FedAvg, the least used clients and ABC",
+    differences=TABLE_1.differences,
+    rule=CLAIMS_RULE
+    + " Wiggly: how far accuracy falls between two evaluations, on the mean over a run; less is a tenth less.",
+    settings=settings,
+    read=read,
+)

@@ -1,0 +1,236 @@
+"""ABC and selection: check-ins, who is chosen, what it costs; alone and inside other methods' groups."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import fedclade as fc
+from fedclade.api import Settings
+from fedclade.core import Assignment, Groups, InputError, LocalTraining, Round
+from fedclade.data import Federation, build
+from fedclade.fleet import Updates
+from fedclade.fleet.simulated import simulated_fleet
+from fedclade.methods.abc.selection import Selection, SelectionState, participants
+from fedclade.nets import net_for
+from fedclade.runs.compare import plan_runs
+from fedclade.runs.experiment import experiment_from
+from fedclade.store.events import RoundEvent
+from fedclade.store.run_folder import RunFolder
+from fedclade.testing import Interrupted, play_run
+
+NOW = Round(1, 3, 0.5, LocalTraining(batch=24, lr=0.4))
+
+
+@pytest.fixture(scope="module")
+def halves() -> Federation:
+    """Eight clients; one half has mostly the lower digits, the other the upper."""
+    return build(source="digits", world="dominant", clients=8, mix="2C-1", examples=120)
+
+
+def rounds_of(path: Path) -> list[RoundEvent]:
+    return list(RunFolder.open(path).events(RoundEvent))
+
+
+@pytest.mark.parametrize("score", ["groups", "pca"])
+def test_every_round_sees_both_halves(halves: Federation, tmp_path: Path, score: str) -> None:
+    method = fc.ABC(score=score, check_in=6)  # type: ignore[arg-type]  # one of them
+    run = fc.train(halves, method, net="logistic", rounds=12, participation=0.25, lr=0.1, out=tmp_path / "run")
+    truth = halves.truth
+    assert truth is not None
+    events = rounds_of(run.path)
+    for event in events:
+        seen = [truth.labels[client] for client in event.facts["chosen"]]
+        assert sorted(seen) == ([0] * 4 + [1] * 4 if "check_in" in event.facts else [0, 1])
+    assert [event.round for event in events if "check_in" in event.facts] == [1, 7]
+    used = events[6].facts["used"]
+    assert sum(used.values()) == 8 + 5 * 2 + 8
+    assert set(used) == set(halves.clients)
+
+
+def test_a_check_in_is_a_round_of_everybody(halves: Federation) -> None:
+    """Everybody sends its model once; the new one is the mean of them all, weighted by examples."""
+    net = net_for("logistic", halves.shape, halves.classes)
+    method = fc.ABC()
+    with simulated_fleet(halves, net, workers=0) as fleet:
+        before = method.start(fleet, lambda _: net.initial_row(0), replace(NOW, number=0))[0]
+        after, facts = method.round(before, fleet, NOW)
+        everybody = fleet.train(Assignment.of_one(net.initial_row(0), fleet.clients()), NOW)
+    assert facts["chosen"] == list(halves.clients)
+    assert facts["asked"] == facts["heard"] == 8
+    wanted = np.average(everybody.rows.astype(float), axis=0, weights=everybody.examples)
+    np.testing.assert_allclose(after.common.model, wanted, atol=1e-6)
+    assert after.selection.used == dict.fromkeys(halves.clients, 1)
+    assert (after.selection.group_by_client, after.selection.scores) == (facts["drift_groups"], facts["scores"])
+
+
+def test_check_ins_are_billed(halves: Federation, tmp_path: Path) -> None:
+    """Eight uploads in a check-in, two in another round; where a method trains by itself they come on top."""
+    settings = Settings(rounds=3, participation=0.25, lr=0.1, evaluate_every=3)
+    model = 4 * net_for("logistic", halves.shape, halves.classes).size + 16
+    own = fc.train(halves, fc.ABC(check_in=2), net="logistic", out=tmp_path / "own", **settings)
+    assert [(event.bytes_up or 0) // model for event in rounds_of(own.path)] == [8, 2, 8]
+    settings["selection"] = "groups"
+    beside = fc.train(halves, fc.FedAvg(), net="logistic", out=tmp_path / "beside", **settings)
+    assert [(event.bytes_up or 0) // model for event in rounds_of(beside.path)] == [10, 2, 2]
+    assert beside.result["bytes_up"] == 14 * model
+
+
+def check_in(state: SelectionState, clients: Sequence[str], drifts: NDArray[np.float64], number: int) -> SelectionState:
+    starts = Assignment.of_one(np.zeros(drifts.shape[1], np.float32), clients)
+    updates = Updates(tuple(clients), drifts.astype(np.float32), np.full(len(drifts), 5), np.zeros(len(drifts)))
+    return state.after_check_in(None, starts, updates, replace(NOW, number=number))
+
+
+def test_without_clear_groups_what_was_known_holds() -> None:
+    """Late drifts may point anywhere: groups of an earlier check-in are kept; new ones replace them."""
+    rng = np.random.default_rng(0)
+    clients = tuple(f"c{number}" for number in range(8))
+    two = np.repeat(rng.normal(size=(2, 300)), 4, axis=0) + 0.1 * rng.normal(size=(8, 300))
+
+    known = check_in(SelectionState().with_clients(clients), clients, two, 1)
+    assert Groups.from_labels(known.group_by_client) == Groups((clients[:4], clients[4:]))
+    later = check_in(known, clients, rng.normal(size=(8, 300)), 51)
+    assert (later.group_by_client, later.last_check_in) == (known.group_by_client, 51)
+    others = check_in(later, clients, two[[0, 4, 1, 5, 2, 6, 3, 7]], 101)
+    assert Groups.from_labels(others.group_by_client) == Groups((clients[::2], clients[1::2]))
+
+
+def test_who_was_silent_once_changes_no_groups() -> None:
+    """Neither those of the others nor, when it is heard again, its own; a newcomer joins those whose way it goes."""
+    rng = np.random.default_rng(1)
+    clients = tuple(f"c{number}" for number in range(9))
+    two = np.repeat(rng.normal(size=(2, 300)), [4, 5], axis=0) + 0.1 * rng.normal(size=(9, 300))
+
+    known = check_in(SelectionState().with_clients(clients), clients[:8], two[:8], 1)
+    assert Groups.from_labels(known.group_by_client) == Groups((clients[:4], clients[4:8]))
+    noise = two + 30 * rng.normal(size=(9, 300))
+    heard = [0, 1, 2, 4, 5, 6]
+    silent = check_in(known, [clients[each] for each in heard], noise[heard], 51)
+    assert silent.group_by_client == known.group_by_client
+    noise[8] = two[8]
+    again = check_in(silent, clients, noise, 101)
+    assert {client: again.group_by_client[client] for client in clients[:8]} == known.group_by_client
+    assert again.group_by_client["c8"] in known.group_by_client.values()
+
+
+def test_newcomers_make_nobody_wait() -> None:
+    state = SelectionState({"a": 5, "b": 7, "gone": 1}).with_clients(("a", "b", "new"))
+    assert state.used == {"a": 5, "b": 7, "gone": 1, "new": 5}
+    assert state.with_clients(("a", "b", "gone")).used["gone"] == 5  # a client that was away does not go first for long
+
+
+def test_who_was_not_heard_is_in_the_middle() -> None:
+    models = Assignment.of_one(np.zeros(1, np.float32), "abc")
+    scored = SelectionState(dict.fromkeys("abc", 0), scores={"a": 0.0, "b": 4.0}, last_check_in=1)
+    assert participants("pca", scored, models, replace(NOW, participation=0.4)) == ("c",)
+    grouped = SelectionState({"a": 1, "b": 1, "c": 0}, group_by_client={"a": 0, "b": 0}, last_check_in=1)
+    two = participants("groups", grouped, models, replace(NOW, participation=0.7))
+    assert len(two) == 2
+    assert "c" in two  # a group of its own, and least used
+
+
+@pytest.mark.parametrize("method", [fc.FedAvg(), fc.Ditto(), fc.FineTuned(), fc.FedProx()])
+@pytest.mark.parametrize("selection", ["groups", "pca"])
+def test_other_methods_see_both_halves_too(halves: Federation, tmp_path: Path, method: Any, selection: str) -> None:
+    """Also those whose clients use models of their own: what they learn together is what is compared."""
+    few = Settings(rounds=9, participation=0.25, lr=0.1, evaluate_every=2, selection=selection, check_in=4)
+    run = fc.train(halves, method, net="logistic", out=tmp_path / "run", **few)
+    truth = halves.truth
+    assert truth is not None
+    for event in rounds_of(run.path):
+        assert sorted(truth.labels[client] for client in event.facts["chosen"]) == [0, 1]
+
+
+@pytest.mark.parametrize("method", [fc.FLT(), fc.CFL(), fc.IFCA(), fc.FLT(case="graph"), fc.Local()])
+@pytest.mark.parametrize("selection", ["balanced", "cosine"])
+def test_everybody_takes_part_in_turn(halves: Federation, tmp_path: Path, method: Any, selection: str) -> None:
+    few = Settings(rounds=8, participation=0.25, lr=0.1, selection=selection)
+    run = fc.train(halves, method, net="logistic", out=tmp_path / "run", **few)
+    events = rounds_of(run.path)
+    times = Counter(client for event in events for client in event.facts["chosen"])
+    assert sum(times.values()) == 16
+    assert max(times.values()) - min(times.get(client, 0) for client in halves.clients) <= 3
+    alone = isinstance(method, fc.Local)  # after the first round nobody shares a model with anybody
+    assert [event.round for event in events if "check_in" in event.facts] == ([1] if selection == "cosine" else [])
+    assert not alone or (events[1].bytes_up or 0) < (events[0].bytes_up or 0) or selection == "balanced"
+
+
+def test_inside_groups_every_model_has_its_share() -> None:
+    """Three clients with one model and nine with another: a quarter and three quarters of the turns."""
+    rows = {f"c{number:02}": 0 if number < 3 else 1 for number in range(12)}
+    models, state = Assignment(np.zeros((2, 1), np.float32), rows), SelectionState(dict.fromkeys(rows, 0))
+    for number in range(12):
+        chosen = participants("balanced", state, models, replace(NOW, number=number, participation=0.34))
+        assert sum(client < "c03" for client in chosen) == 1
+        state = state.after_participation(chosen)
+    assert set(state.used.values()) == {4}
+
+
+@pytest.mark.parametrize(
+    ("method", "selection"), [(fc.ABC(check_in=2), Selection()), (fc.FedAvg(), Selection(selection="pca", check_in=2))]
+)
+def test_a_kill_changes_nothing(halves: Federation, tmp_path: Path, method: Any, selection: Selection) -> None:
+    whole, _ = play_run(method, halves, tmp_path / "whole", rounds=5, selection=selection)
+    with pytest.raises(Interrupted):
+        play_run(method, halves, tmp_path / "cut", rounds=5, stop_after=3, selection=selection)
+    cut, _ = play_run(method, halves, tmp_path / "cut", rounds=5, selection=selection)
+    assert cut["model_hash"] == whole["model_hash"]
+    facts = [[event.facts for event in rounds_of(tmp_path / name)] for name in ("whole", "cut")]
+    assert json.dumps(facts[0]) == json.dumps(facts[1])
+
+
+def test_a_selection_stands_beside_the_settings_of_a_method() -> None:
+    data = {"source": "digits", "world": "iid", "clients": 4}
+    asked = experiment_from({"data": data, "method": {"name": "flt", "selection": "pca", "check_in": 9}})
+    assert (asked.selection, asked.method) == (Selection(selection="pca", check_in=9), fc.FLT())
+    assert 'selection = "pca"' in asked.toml()
+    assert "network" not in asked.toml()
+    others = plan_runs(asked, ["flt:selection=balanced", "flt:selection=random", "flt:check_in=7"], 1, Path("out"))
+    wanted = [Selection(selection="balanced"), Selection(), Selection(selection="pca", check_in=7)]
+    assert [plan.selection for plan in others.values()] == wanted
+    plain = experiment_from({"data": data, "method": {"name": "abc", "check_in": 9}})
+    assert plain.method == fc.ABC(check_in=9)
+    assert "selection" not in plain.toml()
+    for method, named in (
+        ({"name": "abc", "selection": "pca"}, "chooses itself"),
+        ({"name": "fedavg", "check_in": 9}, "no check-in"),
+        ({"name": "fedavg", "selection": "balanced", "check_in": 9}, "no check-in"),
+        ({"name": "fedavg", "selection": "best"}, "selection"),
+        ({"name": "fedavg", "selection": "pca", "network": "x.safetensors"}, "for nothing"),
+    ):
+        with pytest.raises(InputError, match=named):
+            experiment_from({"data": data, "method": method})
+
+
+@pytest.mark.parametrize("beside", [True, False])
+def test_attention_needs_a_network_that_fits(halves: Federation, tmp_path: Path, beside: bool) -> None:
+    """Said before there is a folder; of the shipped kind nothing need be said."""
+
+    def trained(score: str, network: str) -> fc.Run:
+        if beside:
+            few = Settings(rounds=2, participation=0.25, selection=score, network=network)
+            return fc.train(halves, fc.FedAvg(), net="logistic", out=tmp_path / "run", **few)
+        method = fc.ABC(score=score, network=network)  # type: ignore[arg-type]  # one of them
+        return fc.train(halves, method, net="logistic", out=tmp_path / "run", rounds=2, participation=0.25)
+
+    with pytest.raises(InputError, match="a network is needed"):
+        trained("attention", "")
+    with pytest.raises(InputError, match="attention network is not usable"):
+        trained("attention", str(tmp_path / "none.safetensors"))
+    with pytest.raises(InputError, match="for nothing"):
+        trained("pca", "attention+")
+    assert not (tmp_path / "run").exists()
+    events = rounds_of(trained("attention+", "").path)
+    scores = events[0].facts["scores"]
+    assert np.mean(list(scores.values())) == pytest.approx(1)
+    truth = halves.truth
+    assert truth is not None
+    sides = {client: score > 1 for client, score in scores.items()}
+    assert len({(truth.labels[client], side) for client, side in sides.items()}) == 2

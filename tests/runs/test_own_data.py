@@ -1,0 +1,132 @@
+"""Groups in a user's own data: found where they were planted, and not where there are none."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from fedclade.core import InputError
+from fedclade.data.own_examples import OwnExamples, read_own_examples
+from fedclade.runs.own_data import GroupAnswer, find_groups
+
+SITES, ROWS, GROUPS = 30, 200, 3
+TRUTH = tuple(tuple(f"site-{site:02d}" for site in range(group, SITES, GROUPS)) for group in range(GROUPS))
+"""The sites in the order of their first members, as `Groups` has them."""
+
+
+def planted_table(path: Path, seed: int, planted: bool) -> Path:
+    """30 sites with 200 rows each, on features of very different scales; planted: sites 0, 3, 6, ... are alike, and
+    so are 1, 4, 7, ... and 2, 5, 8, ...: each group has other means.
+    """
+    rng = np.random.default_rng(seed)
+    scale = np.array([0.001, 1.0, 1000.0, 10.0])
+    means = rng.normal(size=(GROUPS, 4))
+    lines = ["site,a,b,c,d,fault"]
+    for site in range(SITES):
+        fault = rng.integers(0, 2, ROWS)
+        values = rng.normal(size=(ROWS, 4)) + 0.5 * fault[:, None] + (means[site % GROUPS] if planted else 0)
+        for row, label in zip(values * scale, fault, strict=True):
+            lines.append(f"site-{site:02d}," + ",".join(f"{value:.6g}" for value in row) + f",{label}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def answer(path: Path, seed: int, *, planted: bool, label: str = "fault") -> GroupAnswer:
+    table, without = planted_table(path, seed, planted), () if label else ("fault",)
+    return find_groups(read_own_examples(table, client="site", label=label, without=without))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("label", ["fault", ""])
+def test_right_both_times_in_twenty_of_twenty_seeds(tmp_path: Path, label: str) -> None:
+    for seed in range(20):
+        found = answer(tmp_path / "planted.csv", seed, planted=True, label=label)
+        assert (found.has_groups, found.found.groups) == (True, TRUTH), seed
+        none = answer(tmp_path / "iid.csv", seed, planted=False, label=label)
+        assert (none.has_groups, none.found.groups) == (False, (tuple(sorted(sum(TRUTH, ()))),)), seed
+
+
+def test_planted_groups_are_found_and_none_is_an_answer(tmp_path: Path) -> None:
+    found = answer(tmp_path / "planted.csv", 0, planted=True)
+    assert found.found.groups == TRUTH
+    assert found.sentence() == "3 groups in 30 clients"
+    assert found.confidence.silhouette > found.confidence.needed
+    assert found.confidence.stability == 1
+    assert found.confidence.height_ratio > 1.5
+    none = answer(tmp_path / "iid.csv", 0, planted=False)
+    assert not none.has_groups
+    assert none.sentence() == "no clear groups: use one model for all 30 clients"
+    assert none.confidence.silhouette < none.confidence.needed
+    assert none.confidence.height_ratio < 1.5
+
+
+def of_arrays(
+    inputs: Mapping[str, NDArray[np.float64]], labels: Mapping[str, NDArray[np.int64]] | None = None
+) -> OwnExamples:
+    """Holdings of these arrays."""
+    first = next(iter(inputs.values()))
+    return OwnExamples(
+        "own",
+        {client: rows.astype(np.float32) for client, rows in inputs.items()},
+        labels or {client: np.zeros(len(rows), np.int64) for client, rows in inputs.items()},
+        () if labels is None else ("x", "y"),
+        tuple(f"f{number}" for number in range(first.shape[1])) if first.ndim == 2 else (),
+    )
+
+
+def test_labels_that_mean_the_opposite_are_seen_only_with_labels() -> None:
+    rng = np.random.default_rng(0)
+    inputs, labels = {}, {}
+    for site in range(12):
+        label = rng.integers(0, 2, 200)
+        turned = label if site < 6 else 1 - label
+        inputs[f"s{site:02d}"] = rng.normal(size=(200, 2)) + 2 * turned[:, None]
+        labels[f"s{site:02d}"] = label
+    halves = (tuple(f"s{site:02d}" for site in range(6)), tuple(f"s{site:02d}" for site in range(6, 12)))
+    assert find_groups(of_arrays(inputs, labels)).found.groups == halves
+    assert not find_groups(of_arrays(inputs)).has_groups
+
+
+def test_one_wrong_cell_is_not_the_whole_answer() -> None:
+    rng = np.random.default_rng(0)
+    inputs = {f"s{site:02d}": rng.normal(size=(100, 3)) + 2 * (site % 2) for site in range(10)}
+    inputs["s00"][0, 0] = 1e6
+    assert find_groups(of_arrays(inputs)).found.count == 2
+
+
+def test_a_column_that_never_changes_is_left_out() -> None:
+    rng = np.random.default_rng(0)
+    inputs = {f"s{site}": np.c_[rng.normal(size=(50, 1)), np.full(50, 7.0)] for site in range(4)}
+    found = find_groups(of_arrays(inputs))
+    assert (found.encoded.names, found.encoded.left_out) == (("f0",), ("f1",))
+    with pytest.raises(InputError, match="no column ever changes"):
+        find_groups(of_arrays({client: rows[:, 1:] for client, rows in inputs.items()}))
+
+
+def test_long_numbers_keep_their_last_digits(tmp_path: Path) -> None:
+    """Seconds since 1970: float32 tells only every 128th of them apart."""
+    rng = np.random.default_rng(0)
+    lines = ["site,time"]
+    for site in range(8):
+        lines += [f"s{site},{1_700_000_000 + int(second)}" for second in rng.integers(0, 10, 50) + 20 * (site % 2)]
+    (tmp_path / "data.csv").write_text("\n".join(lines) + "\n")
+    found = find_groups(read_own_examples(tmp_path / "data.csv", client="site")).found
+    assert found.groups == (("s0", "s2", "s4", "s6"), ("s1", "s3", "s5", "s7"))
+
+
+def test_images_are_seen_through_an_encoder() -> None:
+    rng = np.random.default_rng(0)
+    bright = {f"s{site:02d}": 0.1 * rng.random((20, 1, 8, 8)) + 0.6 * (site % 2) for site in range(8)}
+    found = find_groups(of_arrays(bright))
+    assert found.found.groups == (("s00", "s02", "s04", "s06"), ("s01", "s03", "s05", "s07"))
+    assert found.encoded.examples["s00"].shape == (20, 32)  # the public basis
+
+
+def test_too_little_to_compare_is_said() -> None:
+    rows = np.arange(4.0).reshape(2, 2)
+    with pytest.raises(InputError, match="there are too few clients to compare, own: got 3: a, b, c, need at least 4"):
+        find_groups(of_arrays(dict.fromkeys("abc", rows)))
+    with pytest.raises(InputError, match="clients have too few examples, own: got 4 examples of 4 clients"):
+        find_groups(of_arrays(dict.fromkeys("abcd", rows[:1])))
