@@ -8,6 +8,9 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 # One thread per process: tests and workers share few cores.
 export OMP_NUM_THREADS = 1
 export MKL_NUM_THREADS = 1
+# Python keeps what it has compiled, also where the environment says no: a process that must compile torch and Flower
+# first takes three times as long to start, and tests start hundreds.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help install flower demo test check golden mutants bare bench format clean
 
