@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
-# Two processes; one that has nothing left to do takes tests from the other, so that no long one is left to the end.
-PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
+# Three processes on two cores, since real fleets and pages mostly wait; one that has nothing left to do takes tests from
+# the others, so that no long one is left to the end.
+PYTEST := $(BIN)/python -m pytest -n 3 --dist worksteal
 # One thread per process: tests and workers share few cores.
 export OMP_NUM_THREADS = 1
 export MKL_NUM_THREADS = 1

@@ -18,7 +18,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes longest comes first, and in one process: real deployments wait for each other."""
-    items.sort(key=lambda item: "e2e" not in item.path.parts)
+    deployments = ("test_deployment.py", "test_readme.py")
+    items.sort(key=lambda item: 0 if item.path.name in deployments else 1 if "e2e" in item.path.parts else 2)
 
 
 @pytest.fixture(scope="session")

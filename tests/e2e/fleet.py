@@ -83,7 +83,7 @@ class Relay:
 class Deployment:
     """An app, its SuperLink and its sites."""
 
-    def __init__(self, place: Path) -> None:
+    def __init__(self, place: Path, sites: int = len(CLIENTS)) -> None:
         self.app = place / "fleet"
         self.logs = place / "logs"
         self.logs.mkdir()
@@ -101,7 +101,9 @@ class Deployment:
             "NO_COLOR": "1",
         }
         ports = ("--port", self.port, "--superlink-port", self.superlink_port)
-        self.call("fedclade", "deploy", "init", self.app, "--clients", ",".join(CLIENTS), *ports, where=place)
+        self.call("fedclade", "deploy", "init", self.app, "--clients", ",".join(CLIENTS[:sites]), *ports, where=place)
+        example = self.app / "fleet_app" / "load_data.py"  # a world of four, unless there are more sites
+        example.write_text(example.read_text().replace("clients=4", f"clients={sites}"))
 
     def call(self, *words: object, where: Path | None = None) -> str:
         """What a command prints, when it succeeds."""
@@ -227,17 +229,17 @@ class Deployment:
 
 
 @contextmanager
-def deployment(place: Path) -> Iterator[Deployment]:
-    """An app with its SuperLink and four registered sites, all running.
+def deployment(place: Path, sites: int = len(CLIENTS)) -> Iterator[Deployment]:
+    """An app with its SuperLink, running, and so many registered sites.
 
     One after the other, whoever tests beside us: every message starts a process at every site.
     """
     with open(Path(tempfile.gettempdir()) / "fedclade-deployment.lock", "w") as turn:
         fcntl.flock(turn, fcntl.LOCK_EX)  # let go of when the file is closed, however that comes
-        made = Deployment(place)
+        made = Deployment(place, sites)
         try:
             made.start_superlink()
-            made.register(*CLIENTS)
+            made.register(*CLIENTS[:sites])
             yield made
         finally:
             made.stop()

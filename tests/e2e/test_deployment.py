@@ -17,12 +17,13 @@ from fedclade.store.run_folder import RunFolder
 register("every-verb", EveryVerb, finds_groups=True)
 
 # Every message starts a process at every site, which takes seconds: runs here are as short as they can be.
-SAME = {"local__lr": 0.1, "run__participation": 1.0, "run__evaluate_every": 2, "run__rounds": 2}
+SAME: dict[str, object] = {"local__lr": 0.1, "run__participation": 1.0, "run__evaluate_every": 2, "run__rounds": 2}
+SAME["engine__enrol_seconds"] = 60  # Flower may lose a message: then a site is asked again
 EXPERIMENT = """
 [data]
 source = "digits"
 world = "classes"
-clients = 4
+clients = {clients}
 groups = 2
 [local]
 lr = 0.1
@@ -35,13 +36,13 @@ workers = 1
 """
 
 
-def simulated(place: Path, *changes: str) -> dict[str, object]:
+def simulated(place: Path, clients: int, *changes: str) -> dict[str, object]:
     """The same experiment in this process: what the fleet must come to."""
     from fedclade.runs.experiment import read_experiment
     from fedclade.runs.run import start
 
     path = place / "simulated.toml"
-    path.write_text(EXPERIMENT)
+    path.write_text(EXPERIMENT.format(clients=clients))
     name = "-".join(changes).replace("/", "_") or "plain"
     return dict(start(read_experiment(path, changes), out=place / f"simulated-{name}").result)
 
@@ -60,12 +61,12 @@ def with_every_verb(fleet: Deployment) -> None:
 @pytest.mark.timeout(2400)
 def test_a_deployment_comes_to_the_same_models(tmp_path: Path) -> None:
     """Meanwhile nodes that were never let in knock at the door; and the bytes on the wire are those of the ledger."""
-    with deployment(tmp_path) as fleet:
+    with deployment(tmp_path, sites=2) as fleet:
         with_every_verb(fleet)
         strangers = tmp_path / "strangers"
         strangers.mkdir()
         other = Deployment(strangers)  # only its keys are used
-        fleet.start_sites(*CLIENTS)
+        fleet.start_sites(*CLIENTS[:2])
         mine, theirs = fleet.app / "keys", strangers / "fleet" / "keys"
         trusted = ("--root-certificates", str(mine / "ca.crt"))
         fleet.start_stranger("without a key", *trusted)
@@ -80,7 +81,7 @@ def test_a_deployment_comes_to_the_same_models(tmp_path: Path) -> None:
         def the_same(name: str, **changes: object) -> dict[str, object]:
             """The verdict of a run of the fleet, which is that of the simulated one; and nobody was refused."""
             found = fleet.finished_run(name, tmp_path / "runs" / name, **SAME, **changes)
-            wanted = simulated(tmp_path, *(f"{key.replace('__', '.')}={value}" for key, value in changes.items()))
+            wanted = simulated(tmp_path, 2, *(f"{key.replace('__', '.')}={value}" for key, value in changes.items()))
             for key in ("model_hash", "accuracy", *(key for key in {**found, **wanted} if key.startswith("bytes"))):
                 assert found[key] == wanted[key], (name, key)
             assert not [one for event in events(tmp_path / "runs" / name) for one in entries(event, "refused")]
@@ -97,7 +98,7 @@ def test_a_deployment_comes_to_the_same_models(tmp_path: Path) -> None:
         up, down = fleet.relay.up, fleet.relay.down
         found = the_same("large", method__name="fedavg", net__hidden=4000)
         parameters = 64 * 4000 + 4000 + 4000 * 10 + 10
-        assert found["bytes_down_train_mean"] == 2 * 4 * 4 * parameters
+        assert found["bytes_down_train_mean"] == 2 * 2 * 4 * parameters
         for way, crossed in (("up", fleet.relay.up - up), ("down", fleet.relay.down - down)):
             booked = sum(int(str(found[key])) for key in found if key.startswith(f"bytes_{way}_"))
             assert booked <= crossed <= 1.05 * booked, (way, booked, crossed)
@@ -193,7 +194,7 @@ HOLDS = '''
 def hold(message, context):
     """The first site holds rounds 3 and 4 up until the killed one is back, but for less than a deadline."""
     reply = honest["train.default"](message, context)
-    number, ends = header_in(message.content)["now"]["number"], time.monotonic() + 10
+    number, ends = header_in(message.content)["now"]["number"], time.monotonic() + 25
     while number in (3, 4) and context.node_config["name"] == "client-00" and time.monotonic() < ends:
         if Path("GATES", str(number)).exists():
             break
@@ -209,11 +210,11 @@ app._registered_funcs["train.default"] = hold
 @pytest.mark.timeout(2400)
 def test_kills(tmp_path: Path) -> None:
     """`kill -9` of a SuperNode in a round, and of the SuperLink: the one is missing, the other goes on to the same."""
-    with deployment(tmp_path) as fleet:
+    with deployment(tmp_path, sites=3) as fleet:
         gates = tmp_path / "gates"
         gates.mkdir()
         (fleet.app / "fleet_app" / "client_app.py").write_text(SITE + HOLDS.replace("GATES", str(gates)))
-        fleet.start_sites(*CLIENTS)
+        fleet.start_sites(*CLIENTS[:3])
 
         folder = tmp_path / "resumed"
         process = fleet.start_run("interrupted", folder, **SAME)
@@ -224,11 +225,11 @@ def test_kills(tmp_path: Path) -> None:
         fleet.start_superlink()
         wait_until("nobody holds the folder", lambda: unheld(folder), 120)
         found = fleet.finished_run("resumed", folder, **SAME)
-        assert found["model_hash"] == simulated(tmp_path)["model_hash"]
+        assert found["model_hash"] == simulated(tmp_path, 3)["model_hash"]
         assert "resume" in kinds(folder)
 
         folder = tmp_path / "killed"
-        long = {**SAME, "run__rounds": 8, "run__evaluate_every": 8}
+        long = {**SAME, "run__rounds": 7, "run__evaluate_every": 7}
         process = fleet.start_run("killed", folder, **long, engine__train_seconds=40)
         fleet.wait(process, "the first round is over", lambda: "round" in kinds(folder))
         asked = fleet.log(CLIENTS[2]).count("train message")
@@ -245,7 +246,7 @@ def test_kills(tmp_path: Path) -> None:
         assert {one["reason"] for one in missing} <= {"no answer within 40 s", "its node is gone"}
         assert missing[0]["reason"] == "no answer within 40 s"
         took_part = [event["took_part"] for event in events(folder) if event["event"] == "round"]
-        assert (took_part[0], took_part[1], took_part[-1]) == (4, 3, 4)
+        assert (took_part[0], took_part[1], took_part[-1]) == (3, 2, 3)
         comings = [
             (event["event"], event["clients"]) for event in events(folder) if event["event"] in ("left", "returned")
         ]
