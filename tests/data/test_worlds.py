@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fedclade.core import InputError
 from fedclade.core.settings import build_settings
 from fedclade.data import WORLDS, Federation, Part, Pool, Source
-from fedclade.data.worlds.structured import power_law
+from fedclade_papers.worlds.structured import power_law
 from refusals import check_refused
 
 EXAMPLES, CLASSES, TESTS = 1203, 10, 150

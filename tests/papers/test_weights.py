@@ -8,13 +8,13 @@ import pytest
 
 from fedclade.core import InputError
 from fedclade.data.sources.digits import digits
-from fedclade.data.worlds.dominant import Dominant
 from fedclade.nets.attention_files import ATTENTION
 from fedclade.nets.weight_files import read
 from fedclade_papers.attention import training_of
 from fedclade_papers.encoders import first_available, images_of
 from fedclade_papers.item import Terms
 from fedclade_papers.weights import file_of, make_weights
+from fedclade_papers.worlds.dominant import Dominant
 from papers.digit_items import ENCODER, NETWORK
 
 

@@ -25,16 +25,11 @@ from fedclade.data.sources import (
 from fedclade.data.sources.digits import digits
 from fedclade.data.sources.source_files import Files
 from fedclade.data.worlds.classes import Classes
-from fedclade.data.worlds.congruent import Congruent
 from fedclade.data.worlds.dirichlet import Dirichlet
-from fedclade.data.worlds.dominant import Dominant
 from fedclade.data.worlds.iid import IID
 from fedclade.data.worlds.label_permutation import LabelPermutation
-from fedclade.data.worlds.label_swap import LabelSwap
-from fedclade.data.worlds.overlap import Overlap
 from fedclade.data.worlds.quantity import Quantity
 from fedclade.data.worlds.rotation import Rotation
-from fedclade.data.worlds.structured import Structured
 from fedclade.data.worlds.topics import Topics
 from fedclade.data.worlds.writers import Writers
 
@@ -145,17 +140,12 @@ BUILTIN_SOURCES = {
 BUILTIN_WORLDS: dict[str, type[World]] = {
     "iid": IID,
     "classes": Classes,
-    "overlap": Overlap,
     "writers": Writers,
-    "structured": Structured,
-    "label-swap": LabelSwap,
     "label-permutation": LabelPermutation,
     "rotation": Rotation,
     "dirichlet": Dirichlet,
     "quantity": Quantity,
-    "dominant": Dominant,
     "topics": Topics,
-    "congruent": Congruent,
 }
 
 SOURCES: Registry[KnownSource] = Registry(

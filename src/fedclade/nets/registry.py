@@ -8,8 +8,6 @@ from torch import nn
 from fedclade.core import InputError
 from fedclade.core.registry import Registry, check_class
 from fedclade.core.settings import build_settings
-from fedclade.nets.abc_cnn import AbcCNN
-from fedclade.nets.cfl_cnn import CflCNN
 from fedclade.nets.leaf_cnn import LeafCNN
 from fedclade.nets.lenet import LeNet
 from fedclade.nets.logistic import Logistic
@@ -31,10 +29,7 @@ def accept(found: object) -> type[Architecture]:
 
 NETS: Registry[type[Architecture]] = Registry(
     "net",
-    {
-        **{"mlp": MLP, "lenet": LeNet, "logistic": Logistic, "leaf_cnn": LeafCNN},
-        **{"cfl_cnn": CflCNN, "abc_cnn": AbcCNN, "lstm": LSTM},
-    },
+    {"mlp": MLP, "lenet": LeNet, "logistic": Logistic, "leaf_cnn": LeafCNN, "lstm": LSTM},
     accept=accept,
     need="a class of @settings, all with defaults, with build(inputs, classes)",
     reserved=("python",),  # a net that was given in Python

@@ -10,13 +10,13 @@ from pydantic import Field
 from fedclade.core import InputError, LocalTraining, Row, Rows, generator, settings
 from fedclade.core.settings import settings_table
 from fedclade.data.examples import Source
-from fedclade.data.worlds.dominant import Dominant
 from fedclade.methods.abc.attention import MAX_UNPROJECTED, PROJECTED_WIDTH
 from fedclade.methods.abc.cosine_attention import RoundPair, fit_temperature, pair_of, prediction_error
 from fedclade.nets import net_for
 from fedclade.nets.weight_files import WeightFile
 from fedclade_papers.attention_training.drift_recording import DriftRun, record_drifts, reference_of, run_with_server
 from fedclade_papers.attention_training.network import HELD_OUT, DecoderHead, fit_network
+from fedclade_papers.worlds.dominant import Dominant
 
 TrainingCount = Annotated[int, Field(ge=1, le=10**6)]
 AttentionProgress = Callable[[str], None]

@@ -11,11 +11,11 @@ import fedclade as fc
 from fedclade.core import Assignment, InputError, LocalTraining, Round, Row, Rows
 from fedclade.data import Federation
 from fedclade.data.registry import source_named
-from fedclade.data.worlds.dominant import Dominant
 from fedclade.fleet.simulated import simulated_fleet
 from fedclade.nets import net_for
 from fedclade_papers.attention_training.drift_recording import record_drifts, reference_of, run_with_server
 from fedclade_papers.attention_training.train import AttentionTraining, train_network
+from fedclade_papers.worlds.dominant import Dominant
 
 DIGITS = source_named("digits").load()
 LOCAL = LocalTraining(steps=2, batch=5, lr=0.1, momentum=0.9)
