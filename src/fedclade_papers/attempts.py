@@ -103,10 +103,6 @@ ATTEMPTS: dict[str, str] = {
         "clients FLT was ahead of FedSEM in 7 of 32 cases, for its groups are not found (ARI below 0.05). "
         "At the printed size it was not run: hours."
     ),
-    "flt-table6": (
-        "Nothing: IFCA sends the chosen model once more for training, as a client that keeps nothing between two "
-        "messages needs it, which makes its factor C + 2."
-    ),
     "flt-figure2": (
         "At small scale an encoder that is not fine-tuned finds the five groups (ARI 1); fine-tuned by every client "
         "for one epoch it has 0.69 or 0.75 (two machines), for five 0.45: encoders that learn apart put the same "

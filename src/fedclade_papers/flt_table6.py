@@ -81,10 +81,7 @@ def read(found: ItemRuns) -> Outcome:
                 f"{ours['IFCA'] / ours['FedSEM']:.2f} times, with C = {GROUPS}",
             ),
         ),
-        notes=(
-            "Ours is what the ledger counted: 4 bytes a number, counts and losses included. In our IFCA the chosen "
-            "model is sent once more for training, after the C models for choosing, so that its factor is C + 2.",
-        ),
+        notes=("Ours is what the ledger counted: 4 bytes a number, counts and losses included.",),
     )
 
 
@@ -94,7 +91,7 @@ ITEM = Item(
     title="Numbers sent by FLT, FedSEM and IFCA: the formula against the ledger of a run",
     differences=(
         "The paper prints formulas: what stands as printed is their value for these runs. Evaluation is not counted in "
-        "either. FLT as printed without fine-tuning (Enc1). Our IFCA sends one model more, the chosen one once again."
+        "either. FLT as printed without fine-tuning (Enc1)."
     ),
     rule=(
         "A cost is reproduced within 1 % of the formula, and has the same direction if it stands to FLT's as printed. "

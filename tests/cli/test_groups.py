@@ -27,7 +27,7 @@ def test_groups_are_printed_and_written(here: Path, capsys: pytest.CaptureFixtur
     first, sure, head, *rows, last = out.splitlines()
     assert first == "2 groups in 9 clients"
     assert sure.startswith("How sure: silhouette 0.")
-    assert head.split() == ["group", "clients", "unlike", "the", "others", "who"]
+    assert head.split() == ["group", "clients", "unlike", "the", "others", "members"]
     assert [row.split()[:3] for row in rows] == [["group", "0", "3"], ["group", "1", "6"]]
     assert "heat +" in rows[0]
     assert "s0, s3, s6" in rows[0]

@@ -7,8 +7,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
+from sklearn.cluster import AgglomerativeClustering
 
-from fedclade.clustering.bipartition import bipartition, inside_similarity
+from fedclade.clustering.bipartition import bipartition, complete_linkage, inside_similarity
 from fedclade.clustering.distances import Matrix
 from fedclade.core import InputError
 
@@ -81,6 +82,23 @@ def test_is_the_last_merge_of_single_linkage(count: int) -> None:
     found = bipartition(Matrix(ids, values))
     assert as_sets(found.parts) == wanted
     assert found.cross == pytest.approx(1 - tree[-1, 2], abs=1e-6)
+
+
+def test_complete_linkage_is_scikit_learns_and_worse_than_algorithm_1() -> None:
+    """The published code's cut: on random matrices the largest similarity across is larger more often than not."""
+    rng, worse = np.random.default_rng(4), 0
+    for _ in range(100):
+        ids, values = named(10), similarities(rng, 10)
+        labels = AgglomerativeClustering(metric="precomputed", linkage="complete").fit(1 - values).labels_
+        wanted = {frozenset(np.array(ids)[labels == one].tolist()) for one in (0, 1)}
+        found = complete_linkage(Matrix(ids, values))
+        assert as_sets(found.parts) == wanted
+        assert found.cross == values[np.not_equal.outer(labels, labels)].max()
+        worse += found.cross > bipartition(Matrix(ids, values)).cross
+    assert worse > 50
+    tied = complete_linkage(Matrix(named(4), np.ones((4, 4), np.float32)))  # as of clients that do not move
+    assert sorted(client for part in tied.parts for client in part) == list(named(4))
+    assert all(tied.parts)
 
 
 @pytest.mark.parametrize("levels", [1, 2, 3, 1000])

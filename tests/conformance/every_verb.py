@@ -52,7 +52,8 @@ class EveryVerb:
         side = np.linalg.svd(drifts, full_matrices=False)[0][:, 0] > 0
         centres = np.stack([updates.rows[side == which].mean(axis=0) for which in (False, True)])
         latent = [own.sum() for own in encoded.points.values()]
-        sketched = np.append(sketched, [described.moments.means.mean(), *latent])
+        means, _ = fleet.train_best(one, centres, now)
+        sketched = np.append(sketched, [described.moments.means.mean(), means.rows.sum(), *latent])
         home = dict.fromkeys(fleet.clients(), 0)
         return Remembered(centres, home, None, sketched.astype(np.float32), dict(described.tokens), ()), {}
 

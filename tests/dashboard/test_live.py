@@ -86,8 +86,8 @@ def test_a_live_run(watched: Watched, tmp_path: Path) -> None:
                 training.kill()  # a process that waits would wait for ever
         assert "60 of 60" in page.inner_text("#status")
         assert page.locator("#groups tbody tr").count() == 3
-        wait_for_words(page, "#happenings", "2 groups instead of 1")
-        wait_for_words(page, "#happenings", "3 groups instead of 2")
+        wait_for_words(page, "#history", "2 groups instead of 1")
+        wait_for_words(page, "#history", "3 groups instead of 2")
         page.wait_for_selector("#clients tbody tr:nth-child(12)")
     watched.content()
 
@@ -101,7 +101,7 @@ def test_every_step_of_a_run_is_seen(watched: Watched, tmp_path: Path) -> None:
         open_list(watched, served)
         page.click("#rows td.name a")
         page.wait_for_selector("#status .state.running")
-        assert "Nobody has been evaluated yet" in page.inner_text("#groups")
+        assert "No client has been evaluated yet" in page.inner_text("#groups")
         page.evaluate("window.sameDocument = true")
         run.round(1, 0.25)
         page.wait_for_selector("#groups tbody tr:nth-child(1)")
@@ -110,8 +110,8 @@ def test_every_step_of_a_run_is_seen(watched: Watched, tmp_path: Path) -> None:
         run.round(2, 0.5, thirds, splits=[1, 2])
         page.wait_for_selector("#groups tbody tr:nth-child(3)")
         wait_for_points(page, 2)
-        wait_for_words(page, "#happenings", "3 groups instead of 1")
-        wait_for_words(page, "#happenings", "2 groups were split")
+        wait_for_words(page, "#history", "3 groups instead of 1")
+        wait_for_words(page, "#history", "2 groups were split")
         wait_for_words(page, "#status", "50.0 %")
         page.wait_for_selector("[data-figure=groups] .legend .traces >> nth=2")
         assert page.locator("[data-figure=groups] .legend .traces").count() == 3

@@ -143,7 +143,7 @@ def test_names_stay_names_in_a_stream(folder: Path) -> None:
         sent = page.ask(f"/run/{key('run')}/events?after={start}").text
     messages = [message.splitlines() for message in sent.split("\r\n\r\n") if message]
     kinds = [line.removeprefix("event: ") for lines in messages for line in lines if line.startswith("event: ")]
-    assert kinds == ["status", "happenings", "groups", "clients", "points", "end"]
+    assert kinds == ["status", "history", "groups", "clients", "points", "end"]
     assert "joined: &lt;script&gt;" in sent
     for lines in messages:
         assert all(line.split(":")[0] in ("id", "event", "data") for line in lines), lines

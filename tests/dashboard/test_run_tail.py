@@ -56,7 +56,7 @@ def test_clients_that_reach_the_disk_after_their_evaluation(tmp_path: Path) -> N
         groups = (event["data"] async for event in stream if event["event"] == "groups")
         table.write_bytes(empty)
         with anyio.fail_after(ENOUGH):
-            assert "Nobody has been evaluated yet" in await anext(groups)
+            assert "No client has been evaluated yet" in await anext(groups)
             table.write_bytes(whole)
             assert '<td class="number">25.4 %</td>' in await anext(groups)  # 25 and 0, 1, 2, 3 quarters
 

@@ -25,6 +25,7 @@ TOKEN = np.array(-7, np.int64)
 ENROLLED = dict.fromkeys("abc", Enrolment(10, 10))
 FIELDS: dict[str, object] = {
     "train": wire.TrainFields(),
+    "train_best": wire.NoFields(),
     "losses": wire.NoFields(),
     "evaluate": wire.NoFields(),
     "sketch": wire.SketchFields(encoder="pixels", points=2, features=6),
@@ -35,13 +36,14 @@ FIELDS: dict[str, object] = {
 
 
 def ask(client: str, verb: str = "train") -> AnyRequest:
-    rows = ROW[None] if verb != "losses" else np.stack([ROW, ROW])
+    rows = ROW[None] if verb not in ("losses", "train_best") else np.stack([ROW, ROW])
     return Request(VERBS[verb], client, NOW, rows, FIELDS[verb])
 
 
 def good(client: str, verb: str = "train") -> Reply:
     arrays: Mapping[str, Mapping[str, NDArray[np.generic]]] = {
         "train": {"row": ROW, "loss": np.array(0.5)},
+        "train_best": {"row": ROW, "loss": np.array(0.5), "losses": np.array([0.5, 0.25])},
         "losses": {"losses": np.array([0.5, 0.25])},
         "evaluate": {"correct": np.array(7, np.int64), "loss": np.array(0.5)},
         "sketch": {"points": np.ones((2, 6), np.float32), "counts": np.array([4, 6], np.int64), "token": TOKEN},

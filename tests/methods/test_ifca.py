@@ -67,15 +67,27 @@ def test_a_round_is_the_papers(two_groups: Federation) -> None:
 
 
 def test_all_models_are_sent_to_who_takes_part(two_groups: Federation) -> None:
-    """Three of six clients take part: K = 4 models each to choose from, then one to train."""
+    """Three of six clients take part: K = 4 models go down to each, one comes up: (K + 1) / 2 times FedAvg's bytes."""
     model = 650 * 4
     with fleet_of(two_groups) as (fleet, _, first):
         method, ledger = fc.IFCA(clusters=4, restarts=1), fleet.ledger
         state = method.start(fleet, first, now(0))[0]
         state, _ = method.round(state, fleet, now(1, 0.5))
-        assert ledger.down == {"losses": 3 * 4 * model, "train_mean": 3 * model}
+        numbers = 8 * (1 + 1 + 4)  # examples, loss and K losses of each reply
+        assert (ledger.down, ledger.up) == ({"train_best": 3 * 4 * model}, {"train_best": 3 * (model + numbers)})
         method.round(state, fleet, now(2, 0.5, evaluated=True))  # and to everybody, before models are evaluated
-        assert ledger.down["losses"] == (3 + 3 + 6) * 4 * model
+        assert (ledger.down["train_best"], ledger.down["losses"]) == ((3 + 3) * 4 * model, 6 * 4 * model)
+
+
+def test_starts_of_one_cluster_are_compared_too(two_groups: Federation) -> None:
+    """K = 1, three starts: the best is the one whose model has the lowest loss before the round."""
+    with fleet_of(two_groups) as (fleet, _, first):
+        method = fc.IFCA(clusters=1, restarts=3)
+        state = method.start(fleet, first, now(0))[0]
+        losses = np.array([losses_by_hand(two_groups, client, state.rows) for client in two_groups.clients])
+        sizes = [len(two_groups[client].train) for client in two_groups.clients]
+        after, facts = method.round(state, fleet, now(1))
+    assert after.best_start == facts["best_start"] == int(np.average(losses, axis=0, weights=sizes).argmin())
 
 
 def test_gradient_averaging_divides_by_all_participants(two_groups: Federation) -> None:

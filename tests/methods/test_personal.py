@@ -1,4 +1,4 @@
-"""FedAvg with fine-tuning and Ditto, against FedAvg, Local and plain SGD."""
+"""FedAvg with fine-tuning, Ditto and FedProx with stragglers, against FedAvg, Local and plain SGD."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +15,25 @@ from fedclade.data import Federation
 from fedclade.methods import method_named
 from fedclade.testing import play_run
 from methods.fleets import fleet_of, now
+
+
+@pytest.mark.parametrize("stragglers", [0.5, 1.0])
+def test_the_inexact_work_of_stragglers_counts(stragglers: float, two_groups: Federation) -> None:
+    """The mean, by examples, of what plain SGD with the pull gives after as many epochs as each client was left."""
+    method = fc.FedProx(mu=1.0, stragglers=stragglers)
+    long = replace(now(1), local=replace(now(1).local, epochs=5), proximal=1.0)
+    with fleet_of(two_groups) as (fleet, net, first):
+        work = method.draw_work(fleet.clients(), long)
+        after, facts = method.round(method.start(fleet, first, long)[0], fleet, long)
+        asked = [Training(first(0), two_groups[each].train, replace(long, local=work[each]), each) for each in work]
+        rows = [plain_sgd(net, each)[0] for each in asked]
+    epochs = [local.epochs for local in work.values()]
+    assert epochs.count(5) >= (1 - stragglers) * len(epochs)
+    assert len(set(epochs)) > 1
+    np.testing.assert_allclose(
+        after.model, np.average(rows, axis=0, weights=[len(each.part) for each in asked]), atol=1e-5
+    )
+    assert facts["heard"] == len(work)
 
 
 def test_fine_tuning_starts_from_fedavgs_model(two_groups: Federation) -> None:

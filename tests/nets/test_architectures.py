@@ -38,6 +38,14 @@ def test_nets_give_a_number_for_each_class(name: str, shape: tuple[int, ...]) ->
     assert bool(torch.isfinite(logits).all())
 
 
+def test_the_published_net_for_cifar_10() -> None:
+    """456 + 2,416 + 400 * 120 + 120 + 10,164 + 850: LeNet without padding, as in FLT's code; with it 83,126."""
+    assert net_for("lenet", (3, 32, 32), 10, {"padded": False}).size == 62_006
+    assert net_for("lenet", (3, 32, 32), 10).size == 83_126
+    with pytest.raises(InputError, match=r"\(channels, height, width\) from 16 x 16"):
+        _ = net_for("lenet", (1, 15, 15), 10, {"padded": False}).size
+
+
 def test_the_net_of_cfl_has_five_layers() -> None:
     """896 + 18,496 + 36,928 + 1,024 * 128 + 128 + 1,290 for CIFAR's images."""
     net = net_for("cfl_cnn", (3, 32, 32), 10)

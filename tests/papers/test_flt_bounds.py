@@ -1,14 +1,24 @@
 """The bounds of FLT's paper by hand, and its table 6 against the ledger."""
 
 import math
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 import fedclade as fc
 from fedclade.core import InputError
-from fedclade_papers.flt_bounds import clustering_error, communication, largest_step, optimality_gap
+from fedclade_papers.flt_bounds import (
+    clustering_error,
+    communication,
+    largest_step,
+    optimality_gap,
+    optimality_gap_after_epochs,
+    repaired_clustering_error,
+    repaired_optimality_gap,
+)
 
 
 def test_theorem_1() -> None:
@@ -19,6 +29,38 @@ def test_theorem_1() -> None:
     assert bounds[0] == 1
     assert bounds == sorted(bounds, reverse=True)
     assert bounds[-1] < 1e-9
+
+
+def test_theorem_1_is_no_bound_as_printed() -> None:
+    """The mean of n Gaussians exceeds Q^-1(p) with probability Q(sqrt(n) Q^-1(p)): 0.057 for n = 10, Q^-1(p) = 0.5."""
+    error = float(norm.sf(0.5))
+    rng = np.random.default_rng(0)
+    exact = float(norm.sf(math.sqrt(10) * 0.5))
+    measured = float((rng.standard_normal((100_000, 10)).mean(axis=1) > 0.5).mean())
+    assert measured == pytest.approx(exact, abs=0.003)
+    assert (
+        clustering_error(np.array([[10]]), error, 1)
+        < 1e-5
+        < exact
+        < repaired_clustering_error(np.array([[10]]), error, 1)
+    )
+
+
+def test_theorem_1_holds_with_the_root_of_n() -> None:
+    """On 10,000 random federations: the exact error is 1 minus the product of 1 - Q(sqrt(n) Q^-1(p))."""
+    rng = np.random.default_rng(1)
+    broken = 0
+    for _ in range(10_000):
+        counts, error, latent = (
+            rng.integers(0, 40, (rng.integers(1, 5), 3)),
+            rng.uniform(0.01, 0.49),
+            int(rng.integers(1, 5)),
+        )
+        held = counts[counts > 0]
+        exact = 1 - float(np.prod((1 - norm.sf(np.sqrt(held) * norm.isf(error))) ** latent))
+        assert exact <= repaired_clustering_error(counts, error, latent) + 1e-12
+        broken += exact > clustering_error(counts, error, latent)
+    assert broken > 1000  # as printed
 
 
 @pytest.mark.parametrize("error", [0.0, 0.5, 1.0])
@@ -48,6 +90,52 @@ def test_what_a_bound_is_made_of_must_be_a_number_over_0(value: float) -> None:
         clustering_error(np.ones((1, 1), np.int64), 0.1, 0)
     with pytest.raises(InputError, match="A is not row-normalised"):
         largest_step(1.0, np.ones((3, 3)))
+
+
+def play_rounds(
+    mixing: np.ndarray, step: float, optima: np.ndarray, curves: np.ndarray, rounds: int
+) -> list[np.ndarray]:
+    """W^t = A (W^(t-1) - eta grad F), for losses curve_i / 2 |w - optimum_i|^2; all start from one model."""
+    models = [np.zeros_like(optima)]
+    for _ in range(rounds):
+        models.append(mixing @ (models[-1] - step * curves[:, None] * (models[-1] - optima)))
+    return models
+
+
+def test_theorem_2_is_no_bound_on_a_graph() -> None:
+    """A star of four, whose centre has an optimum of its own: the centre counts more than its share, and F rises."""
+    links = np.array([[1, 1, 1, 1], [1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 0, 1]], np.float64)
+    star = links / links.sum(axis=1, keepdims=True)
+    optima = np.array([[0.75], [-0.25], [-0.25], [-0.25]])  # the best common model is 0, where all start
+    step = largest_step(1.0, star) / 2
+    models = play_rounds(star, step, optima, np.ones(4), 60)
+    losses = [((each - optima) ** 2).sum() / 2 for each in models]
+    changes = [((new - old) ** 2).sum() / 4 for old, new in pairwise(models)]
+    bound = optimality_gap(losses[0], losses[-1], 60, step, 1.0, star)
+    assert bound < 0 < np.mean(changes)
+
+
+def test_theorem_2_holds_on_groups_when_repaired() -> None:
+    """10,000 random federations: groups of unequal sizes, shares, curvatures up to L, steps up to 2 / L."""
+    rng = np.random.default_rng(2)
+    for _ in range(10_000):
+        clients = int(rng.integers(2, 7))
+        groups, shares = rng.integers(0, 3, clients), rng.dirichlet(np.ones(clients))
+        same = np.equal.outer(groups, groups) * shares
+        mixing = same / same.sum(axis=1, keepdims=True)
+        optima, curves = rng.normal(size=(clients, 2)), rng.uniform(0.1, 1.0, clients)
+        step = float(rng.uniform(0.01, 1.99))
+        models = play_rounds(mixing, step, optima, curves, 8)
+        losses = [float((shares * curves * ((each - optima) ** 2).sum(axis=1)).sum()) / 2 for each in models]
+        changes = [float((shares * ((new - old) ** 2).sum(axis=1)).sum()) for old, new in pairwise(models)]
+        assert np.mean(changes) <= repaired_optimality_gap(losses[0], losses[-1], 8, step, 1.0) + 1e-9
+    assert repaired_optimality_gap(2, 1, 8, 2.0, 1.0) == math.inf
+
+
+def test_equation_38_by_hand() -> None:
+    """FedAvg of four: |I - A| = 1; (3 + 1 + 2 x 0.1 x 5 x (2 - 1)) / (2 x 0.1 x 5) = 5, over 20 (5 - 1.5 - 0.45)."""
+    found = optimality_gap_after_epochs((3, 1), (2, 1), 5, 5, 0.1, 3.0, np.full((4, 4), 0.25))
+    assert found == pytest.approx(5 / (20 * (5 - 1.5 - 0.45)))
 
 
 def check_ledger(method: fc.FLT, folder: Path, *, clients: int, rounds: int, numbers: int, beside: int) -> None:

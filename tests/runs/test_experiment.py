@@ -127,10 +127,10 @@ def test_the_order_of_changes_does_not_matter(file: Path, turn: int) -> None:
 
 
 def test_another_name_forgets_the_settings_of_the_old_one(file: Path) -> None:
-    """Also of one that is only the default: an mlp has a hidden layer, a lenet none to set."""
+    """Also of one that is only the default: an mlp has a hidden layer, a lenet has none to set."""
     file.write_text(SMALL + '[method]\nname = "fedprox"\nmu = 0.5\n[net]\nhidden = 5\n')
     found = read_experiment(file, ["method.name=local", "net.name=lenet"])
-    assert (found.method_name, found.net) == ("local", {"name": "lenet"})
+    assert (found.method_name, found.net) == ("local", {"name": "lenet", "padded": True})
 
 
 VALUES = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.lists(st.integers())

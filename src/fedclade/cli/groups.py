@@ -62,7 +62,7 @@ def groups(
             more = ", ..." if len(each.clients) > MAX_SHOWN_CLIENTS else ""
             named = ", ".join(each.clients[:MAX_SHOWN_CLIENTS]) + more
             rows.append((each.name, str(len(each.clients)), "; ".join(each.statements) or "-", named))
-        print_table(("group", "clients", "unlike the others", "who"), rows, left=4)
+        print_table(("group", "clients", "unlike the others", "members"), rows, left=4)
     if answer.encoded.left_out:
         print(printable(f"Left out, the same in every row: {', '.join(answer.encoded.left_out)}"))
     print(f"Written: {machine}, {page}")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fedclade.client.batched import Batched
 from fedclade.client.evaluation_cache import ScoreCache
 from fedclade.client.general import PathChoice, Training
-from fedclade.client.handlers import HANDLERS, ReplyContent, training_of, training_reply
+from fedclade.client.handlers import HANDLERS, ReplyContent, training_order
 from fedclade.client.plan import TrainingPath, choose_path
 from fedclade.core import ClientId, Round
 from fedclade.data import ClientData, Part, Pool
@@ -20,7 +20,7 @@ from fedclade.nets import Net
 from fedclade.nets.blind import Blind, secret
 from fedclade.wire import Reply
 from fedclade.wire.message import AnyRequest
-from fedclade.wire.verbs import TRAIN, TrainFields
+from fedclade.wire.verbs import TRAINING, TrainFields
 
 ClientDataAt: TypeAlias = Callable[[ClientId, int], ClientData]
 """What a client holds in a round."""
@@ -52,8 +52,7 @@ class Client:
     def answer_all(self, requests: Sequence[AnyRequest], held: ClientDataAt) -> list[Reply]:
         """The replies of several clients: the same as one by one, but trained at once where that is faster."""
         if isinstance(self.path, Batched) and all(
-            request.verb.name == TRAIN.name and not request.fields.encoder and request.now.dropout
-            for request in requests
+            request.verb.name in TRAINING and not is_tuning(request) and request.now.dropout for request in requests
         ):
             return self._train_together(self.path, requests, held)
         replies: list[Reply] = []
@@ -68,17 +67,20 @@ class Client:
             self.path.train(Training(self._net.initial_row(0), alike, Round(0, 0), "nobody"))
 
     def _train_together(self, path: Batched, requests: Sequence[AnyRequest], held: ClientDataAt) -> list[Reply]:
-        asked = [training_of(self._unblind(request), held(request.client, request.now.number)) for request in requests]
-        found = path.train_all([training for _, training in asked])
+        orders = [
+            training_order(self, self._unblind(request), held(request.client, request.now.number))
+            for request in requests
+        ]
+        found = path.train_all([order.training for order in orders])
         return [
-            self._reply(request, training_reply(part, trained))
-            for request, (part, _), trained in zip(requests, asked, found, strict=True)
+            self._reply(request, order.reply(trained))
+            for request, order, trained in zip(requests, orders, found, strict=True)
         ]
 
     def _reply(self, request: AnyRequest, content: ReplyContent) -> Reply:
         """The reply, with its model in the secret order if the run is blind."""
         examples, arrays = content
-        if request.verb.name == TRAIN.name and is_blind(request):
+        if "row" in arrays and is_blind(request):
             arrays = {**arrays, "row": self._blind(request.now).hide(np.asarray(arrays["row"], np.float32))}
         return Reply(request.verb.name, request.client, request.now.number, examples, arrays)
 
@@ -96,5 +98,9 @@ class Client:
 
 def is_blind(request: AnyRequest) -> bool:
     """Whether models of the net travel in a secret order; an encoder is no secret."""
-    tuning = isinstance(request.fields, TrainFields) and request.fields.encoder != ""
-    return request.now.local.blind and request.verb.row_kind == "models" and not tuning
+    return request.now.local.blind and request.verb.row_kind == "models" and not is_tuning(request)
+
+
+def is_tuning(request: AnyRequest) -> bool:
+    """Whether an encoder is trained in the place of the net."""
+    return isinstance(request.fields, TrainFields) and request.fields.encoder != ""

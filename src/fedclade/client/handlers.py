@@ -4,10 +4,11 @@ A handler gets the client, the request and the data, and gives the number of exa
 """
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fedclade.client.encoder_tuning import tune_encoder
 from fedclade.client.examples import draw_steps, training_part, validation_part
@@ -15,10 +16,11 @@ from fedclade.client.general import RowAndLoss, Training
 from fedclade.client.moments import add_noise, moments, noise_rng, token_of
 from fedclade.client.principal_components import choose_projection, scatter
 from fedclade.client.sketch import sketch
-from fedclade.data import ClientData, Part
+from fedclade.data import ClientData
 from fedclade.nets.encoders import NO_WEIGHTS, encoder_named
 from fedclade.wire import Arrays, Request, Verb
 from fedclade.wire import verbs as wire
+from fedclade.wire.message import AnyRequest
 
 if TYPE_CHECKING:
     from fedclade.client.client import Client
@@ -46,22 +48,45 @@ def train(client: "Client", request: Request[wire.TrainFields], data: ClientData
     now, encoder = request.now, request.fields.encoder
     if encoder:
         tuned = tune_encoder(encoder, request.rows[0], data.train, now.local.epochs, now, request.client)
-        return training_reply(data.train, tuned)
-    part, training = training_of(request, data)
-    return training_reply(part, client.path_for(now).train(training))
+        return len(data.train), training_arrays(tuned)
+    order = training_order(client, request, data)
+    return order.reply(client.path_for(now).train(order.training))
 
 
-def training_of(request: Request[wire.TrainFields], data: ClientData) -> tuple[Part, Training]:
-    """The examples that the client may train on, and what it trains in this round."""
+@handles(wire.TRAIN_BEST)
+def train_best(client: "Client", request: Request[wire.NoFields], data: ClientData) -> ReplyContent:
+    order = training_order(client, request, data)
+    return order.reply(client.path_for(request.now).train(order.training))
+
+
+def training_arrays(trained: RowAndLoss) -> dict[str, NDArray[np.generic]]:
+    row, loss = trained
+    return {"row": row, "loss": np.array(loss, np.float64)}
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingOrder:
+    """What a client trains in this round, and what its reply says beside the model."""
+
+    training: Training
+    examples: int
+    """How many examples it may train on."""
+    arrays: Arrays
+
+    def reply(self, trained: RowAndLoss) -> ReplyContent:
+        return self.examples, {**training_arrays(trained), **self.arrays}
+
+
+def training_order(client: "Client", request: AnyRequest, data: ClientData) -> TrainingOrder:
+    """What a request to train means for these data: of several models, the one with the lowest loss is trained."""
+    rows, arrays = request.rows, dict[str, NDArray[np.generic]]()
+    if request.verb.name == wire.TRAIN_BEST.name:
+        table = losses(client, request, data)[1]["losses"]
+        rows, arrays = rows[[int(table.argmin())]], {"losses": table}
     part = training_part(data.train, request.now, request.client)
     this_round, how = draw_steps(part, request.now, request.client)
-    towards = request.rows[1] if len(request.rows) > 1 else None
-    return part, Training(request.rows[0], this_round, how, request.client, towards)
-
-
-def training_reply(part: Part, trained: RowAndLoss) -> ReplyContent:
-    row, loss = trained
-    return len(part), {"row": row, "loss": np.array(loss, np.float64)}
+    towards = rows[1] if len(rows) > 1 else None
+    return TrainingOrder(Training(rows[0], this_round, how, request.client, towards), len(part), arrays)
 
 
 @handles(wire.LOSSES)
@@ -86,7 +111,8 @@ def points(_client: "Client", request: Request[wire.SketchFields], data: ClientD
         weights, _ = tune_encoder(asked.encoder, weights, data.train, asked.epochs, always, request.client)
     encoded = encoder_named(asked.encoder, weights).encode(data.train.inputs)
     placed = choose_projection(basis, asked.own_components)(encoded)
-    found, counts = sketch(placed, asked.points, always.generator("sketch", request.client))
+    own_labels = len(np.unique(data.train.labels)) if asked.by_label else asked.points
+    found, counts = sketch(placed, min(asked.points, own_labels), always.generator("sketch", request.client))
     return len(data.train), {"points": found, "counts": counts, "token": token(request, data)}
 
 

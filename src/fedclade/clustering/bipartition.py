@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fedclade.clustering.cuts import nested_cuts
 from fedclade.clustering.distances import Matrix
 from fedclade.core import ClientId, InputError
 
@@ -18,7 +19,26 @@ class Bipartition:
 
     parts: tuple[tuple[ClientId, ...], tuple[ClientId, ...]]
     cross: float
-    """The largest similarity between a client of the one and a client of the other: as small as it can be."""
+    """The largest similarity between a client of the one and a client of the other."""
+
+
+def complete_linkage(alike: Matrix) -> Bipartition:
+    """The last merge of complete linkage, as in the published code: the largest similarity across may be larger."""
+    from scipy.cluster.hierarchy import linkage
+
+    if len(alike.clients) < 2:
+        raise InputError("one client cannot be parted", where="complete linkage", got="1", need="at least 2")
+    order = np.argsort(np.array(alike.clients), kind="stable")
+    values = alike.values[np.ix_(order, order)].astype(np.float64)
+    tree = linkage((1 - values)[np.triu_indices(len(order), 1)], "complete")
+    labels = nested_cuts(tree, 2)[0]
+    ids = [alike.clients[number] for number in order]
+    first, second = (
+        tuple(client for client, label in zip(ids, labels, strict=True) if (label == labels[0]) == part)
+        for part in (True, False)
+    )
+    across = np.not_equal.outer(labels, labels)
+    return Bipartition((first, second), float(values[across].max()))
 
 
 def bipartition(alike: Matrix) -> Bipartition:

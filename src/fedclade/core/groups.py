@@ -60,4 +60,4 @@ class Groups:
 
     def _repr_html_(self) -> str:
         rows = [(str(number), str(len(group)), name_list(group)) for number, group in enumerate(self.members)]
-        return html_table(f"{len(self)} groups", ("group", "clients", "who"), rows)
+        return html_table(f"{len(self)} groups", ("group", "clients", "members"), rows)

@@ -87,7 +87,7 @@ def news(
     sent = [{"event": "status", "data": render("_status.html", run=run, tail=tail)}]
     new_lines = tail.event_lines[heard.event_lines :]
     if new_lines:
-        sent.append({"event": "happenings", "data": render("_happenings.html", event_lines=new_lines[::-1])})
+        sent.append({"event": "history", "data": render("_history.html", event_lines=new_lines[::-1])})
     points = tail.points[heard.points :]
     if points or place.client_bytes != heard.client_bytes or not run.may_change:
         clients, trouble = run_cache.clients(run)

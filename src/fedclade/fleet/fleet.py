@@ -4,6 +4,7 @@ A method's code therefore shows what the server may learn of a client:
 
     fleet.train(starts, now)          each client's own model comes back
     fleet.train_mean(starts, now)     only a weighted mean per model comes back, nothing of one client
+    fleet.train_best(clients, ...)    the same, and which of several models fits each client best
 
 Requests go out over the transport, replies come back through the gate and into the ledger, and numbers are put
 together here: one code for all transports, so that a method gets the same numbers from all of them.
@@ -61,7 +62,7 @@ class Sketching:
     encoder: str
     """Its name or its file."""
     points: int
-    """How many are wanted at the most."""
+    """How many are wanted at the most; 0: from each client as many as it has labels."""
     weights: Row | None = None
     """What clients are sent; None: the encoder's own."""
     epochs: int = 0
@@ -188,21 +189,25 @@ class Fleet:
         verb, kind = wire.TRAIN_MEAN, ""
         if encoder:
             verb, kind = wire.TUNE, require_tunable(self.files.encoder(encoder), encoder).kind
-        sums = np.zeros(starts.rows.shape, np.float64)
-        examples = np.zeros(len(starts.rows), np.int64)
-        heard: list[ClientId] = []
-        loss = 0.0
+        sums = ModelSums(starts.rows)
         for reply in self.ask(verb, one_row_each(starts), wire.TrainFields(encoder=kind), now):
-            number = starts.row_by_client[reply.client]
-            add_weighted(sums[number], np.asarray(reply.arrays["row"], np.float32), reply.examples)
-            examples[number] += reply.examples
+            sums.add(starts.row_by_client[reply.client], reply)
+        return sums.means()
+
+    def train_best(self, clients: Sequence[ClientId], rows: Rows, now: Round) -> tuple[Means, Losses]:
+        """Each client trains the one of these models that has the lowest loss on its data; means as in `train_mean`.
+
+        The losses that it chose by come back too. One trip: a client trains the copy that it was sent to choose from.
+        """
+        sums, heard = ModelSums(rows), list[ClientId]()
+        losses, examples = list[NDArray[np.float64]](), list[int]()
+        for reply in self.ask(wire.TRAIN_BEST, same_rows(clients, rows), wire.NoFields(), now):
+            losses.append(np.asarray(reply.arrays["losses"], np.float64))
+            sums.add(int(losses[-1].argmin()), reply)
             heard.append(reply.client)
-            loss += float(reply.arrays["loss"]) * reply.examples
-        answered = examples > 0
-        rows = np.array(starts.rows)
-        rows[answered] = sums[answered] / examples[answered, None]
-        total = int(examples.sum())
-        return Means(rows, examples, tuple(heard), loss / total if total else float("nan"))
+            examples.append(reply.examples)
+        table = np.array(losses, np.float64).reshape(len(heard), len(rows))
+        return sums.means(), Losses(tuple(heard), table, np.array(examples, np.int64))
 
     def losses(self, clients: Sequence[ClientId], rows: Rows, now: Round) -> Losses:
         """Every model on every client's training data; nothing is trained."""
@@ -220,7 +225,12 @@ class Fleet:
         found = self.files.encoder(how.encoder)
         rows, width = sketch_rows(found, how)
         fields = wire.SketchFields(
-            encoder=found.kind, points=how.points, features=width, epochs=how.epochs, own_components=how.own_components
+            encoder=found.kind,
+            points=how.points or self.model.classes,
+            by_label=not how.points,
+            features=width,
+            epochs=how.epochs,
+            own_components=how.own_components,
         )
         heard = Replies(tuple(self.ask(wire.SKETCH, same_rows(clients, rows), fields, now)))
         return Sketches(heard.by_client("points", np.float32), heard.by_client("counts", np.int64), heard.tokens)
@@ -297,6 +307,30 @@ class Fleet:
             waits = perf_counter()
         self.ledger.seconds += perf_counter() - waits
         self.ledger.record_missing(verb, requests, heard, gate.refusals)
+
+
+class ModelSums:
+    """Sums of trained models, one for each model that was sent out: replies are added and forgotten."""
+
+    def __init__(self, sent: Rows) -> None:
+        self._sent = sent
+        self._sums = np.zeros(sent.shape, np.float64)
+        self._examples = np.zeros(len(sent), np.int64)
+        self._heard: list[ClientId] = []
+        self._loss = 0.0
+
+    def add(self, number: int, reply: Reply) -> None:
+        """Add what a client made of the model of this number."""
+        add_weighted(self._sums[number], np.asarray(reply.arrays["row"], np.float32), reply.examples)
+        self._examples[number] += reply.examples
+        self._heard.append(reply.client)
+        self._loss += float(reply.arrays["loss"]) * reply.examples
+
+    def means(self) -> Means:
+        answered, total = self._examples > 0, int(self._examples.sum())
+        rows = np.array(self._sent)
+        rows[answered] = self._sums[answered] / self._examples[answered, None]
+        return Means(rows, self._examples, tuple(self._heard), self._loss / total if total else float("nan"))
 
 
 def one_row_each(models: Assignment) -> Iterator[tuple[ClientId, Rows]]:

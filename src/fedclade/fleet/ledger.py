@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from fedclade.core import ClientId
 from fedclade.wire.message import AnyRequest, Refusal, Reply
 from fedclade.wire.verb import AnyVerb
-from fedclade.wire.verbs import EVALUATE, TRAIN, TRAIN_MEAN
+from fedclade.wire.verbs import EVALUATE, TRAIN, TRAIN_BEST, TRAIN_MEAN
 
 PARAMETER = 4  # bytes
 EXAMPLES = 8  # bytes: every reply says how many examples it is about
-TRAINING = (TRAIN.ledger_label, TRAIN_MEAN.ledger_label)
+TRAINING_LABELS = (TRAIN.ledger_label, TRAIN_MEAN.ledger_label, TRAIN_BEST.ledger_label)
 
 
 @dataclass
@@ -46,7 +46,7 @@ class Ledger:
         size = EXAMPLES + sum(array.nbytes for array in reply.arrays.values())
         self.up[label] += size
         self._record_client(verb, reply.client, size)
-        if label in TRAINING:
+        if label in TRAINING_LABELS:
             self.trained.add(reply.client)
 
     def record_missing(

@@ -4,7 +4,7 @@ They stand in the order of the request, in whatever order replies came. A client
 gate refused, is not among them: a method goes on with the others.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,6 +52,12 @@ class Losses:
     table: NDArray[np.float64]
     """(clients, models)"""
     examples: NDArray[np.int64]
+
+    def of(self, clients: Sequence[ClientId]) -> "Losses":
+        """The losses of these clients alone, in their order."""
+        place = {client: number for number, client in enumerate(self.clients)}
+        rows = [place[client] for client in clients]
+        return Losses(tuple(clients), self.table[rows], self.examples[rows])
 
     def best_row(self) -> dict[ClientId, int]:
         """The model with the lowest loss for each client; the first of equals."""

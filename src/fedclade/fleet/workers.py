@@ -30,7 +30,7 @@ from fedclade.core import FedcladeError, Rows, Stopped
 from fedclade.wire import Reply
 from fedclade.wire.codec import read_reply, read_request, read_round, reply_header, request_header, round_header
 from fedclade.wire.message import AnyRequest
-from fedclade.wire.verbs import TRAIN
+from fedclade.wire.verbs import TRAINING
 
 ALIGNMENT = 64  # bytes; linear algebra is fastest, and always takes the same path, on such addresses
 QUEUE_DEPTH = 2  # messages that a worker has at a time: the one that it answers, and the next
@@ -191,7 +191,7 @@ class Workers:
             return 1
         first = next(iter(requests))
         most = MAX_SMALL_REQUESTS if first.rows.nbytes <= SMALL_MODEL_BYTES else 1
-        if first.verb.name == TRAIN.name:
+        if first.verb.name in TRAINING:
             most = self._clients_at_once
         return max(1, min(most, len(requests) // (3 * max(1, len(self._workers)))))
 

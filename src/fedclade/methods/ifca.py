@@ -1,8 +1,9 @@
 """IFCA: every client joins the cluster whose model fits its data best (Ghosh, Chung, Yin, Ramchandran, 2020).
 
 There are K models. In a round each participant is sent all of them, takes the one with the lowest loss on its training
-data and trains it; the new value of a model is the mean of the clients that took it. Which groups are found depends on
-the K first models, so several starts can be tried for some rounds; the one with the lowest training loss goes on.
+data and trains that copy; the new value of a model is the mean of the clients that took it. K models go down to each
+participant and one comes up: (K + 1) / 2 times what FedAvg sends. Which groups are found depends on the K first models,
+so several starts can be tried for some rounds; the one with the lowest training loss goes on.
 """
 
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from fedclade.core import Assignment, ClientId, InputError, LocalTraining, Round, Rows, settings
-from fedclade.fleet import Fleet, Means
+from fedclade.fleet import Fleet, Losses, Means
 from fedclade.methods.needs import Needs
 from fedclade.methods.protocol import Fact, Facts, First
 
@@ -73,25 +74,22 @@ class IFCA:
 
     def round(self, state: IFCAState, fleet: Fleet, now: Round) -> tuple[IFCAState, Facts]:
         chosen = now.sample(fleet.clients())
-        state, heard = self.choose_clusters(state, chosen, fleet, now)
         trial = self.trial + (self.warmup if self.start_from == "fedavg" else 0)
-        if now.number > trial and heard:
+        if now.number > trial:
             state = self.keep_best_start(state)
-        best, clusters = state.best_start, self.clusters_per_start(state)
-        parts = np.split(state.rows, len(state.rows) // clusters)
-        trained = [
-            self.train_start(rows, {client: state.clusters_by_client[client][start] for client in heard}, fleet, now)
-            for start, rows in enumerate(parts)
-        ]
-        after = replace(state, rows=np.concatenate([rows for rows, _ in trained]))
-        sizes = np.bincount([state.clusters_by_client[client][best] for client in heard], minlength=clusters)
-        means = trained[best][1]
+        clusters = self.clusters_per_start(state)
+        starts = np.split(state.rows, len(state.rows) // clusters)
+        trained = [self.train_start(rows, chosen, fleet, now, choose=len(state.rows) > 1) for rows in starts]
+        after = self.with_choices(state, [losses for _, _, losses in trained])
+        after = replace(after, rows=np.concatenate([rows for rows, _, _ in trained]))
+        _, means, losses = trained[after.best_start]
+        sizes = np.bincount(list(losses.best_row().values()), minlength=clusters)
         facts: dict[str, Fact] = {"asked": len(chosen), "heard": len(means.heard), "loss": means.loss}
-        facts |= {"sizes": sizes.tolist(), "starts": len(parts), "best_start": best}
+        facts |= {"sizes": sizes.tolist(), "starts": len(starts), "best_start": after.best_start}
         if self.start_from == "fedavg" and now.number == self.warmup:
             after = self.perturb_copies(after, fleet, now)
         if now.evaluated and self.all_choose:
-            after, _ = self.choose_clusters(after, fleet.clients(), fleet, now)
+            after = self.choose_clusters(after, fleet.clients(), fleet, now)
         return after, facts
 
     def assignment(self, state: IFCAState) -> Assignment:
@@ -104,31 +102,30 @@ class IFCA:
     ) -> tuple[IFCAState, Facts]:
         first = dict.fromkeys(newcomers, (0,) * (len(state.rows) // self.clusters_per_start(state)))
         joined = replace(state, clusters_by_client={**state.clusters_by_client, **first})
-        return self.choose_clusters(joined, newcomers, fleet, now, update_best=False)[0], {}
+        return replace(self.choose_clusters(joined, newcomers, fleet, now), best_start=state.best_start), {}
 
     def clusters_per_start(self, state: IFCAState) -> int:
         """Clusters of one start: one, while it is FedAvg."""
         return min(self.clusters, len(state.rows))
 
-    def choose_clusters(
-        self, state: IFCAState, clients: Sequence[ClientId], fleet: Fleet, now: Round, *, update_best: bool = True
-    ) -> tuple[IFCAState, Sequence[ClientId]]:
-        """Put each of these clients into the cluster with the lowest loss, for each start, and find the best start.
-
-        Also returns the clients that were heard. Where there is one model, no client is asked.
-        """
+    def choose_clusters(self, state: IFCAState, clients: Sequence[ClientId], fleet: Fleet, now: Round) -> IFCAState:
+        """Put each of these clients into the cluster with the lowest loss; where there is one model, none is asked."""
         if len(state.rows) == 1:
-            return state, clients
-        losses = fleet.losses(clients, state.rows, now)
-        if not losses.clients:
-            return state, ()
-        shape = (len(losses.clients), -1, self.clusters_per_start(state))
-        table = losses.table.reshape(shape)  # (clients, starts, clusters)
-        picked = map(tuple, table.argmin(axis=2).tolist())
-        clusters = {**state.clusters_by_client, **dict(zip(losses.clients, picked, strict=True))}
-        lowest = np.average(table.min(axis=2), axis=0, weights=losses.examples)  # of each start
-        best = int(lowest.argmin()) if update_best else state.best_start
-        return replace(state, clusters_by_client=clusters, best_start=best), losses.clients
+            return state
+        losses, clusters = fleet.losses(clients, state.rows, now), self.clusters_per_start(state)
+        tables = np.split(losses.table, len(state.rows) // clusters, axis=1)
+        return self.with_choices(state, [replace(losses, table=table) for table in tables])
+
+    def with_choices(self, state: IFCAState, losses: Sequence[Losses]) -> IFCAState:
+        """The state after clients chose by these losses, one table for each start; and which start is the best."""
+        heard = sorted(set.intersection(*(set(each.clients) for each in losses)))  # by all starts
+        if not heard:
+            return state
+        tables = [each.of(heard) for each in losses]
+        picked = zip(*(table.best_row().values() for table in tables), strict=True)
+        clusters = {**state.clusters_by_client, **dict(zip(heard, picked, strict=True))}
+        lowest = [float(np.average(each.table.min(axis=1), weights=each.examples)) for each in tables]
+        return replace(state, clusters_by_client=clusters, best_start=int(np.argmin(lowest)))
 
     def keep_best_start(self, state: IFCAState) -> IFCAState:
         """The best start alone."""
@@ -137,12 +134,16 @@ class IFCA:
         return IFCAState(self.assignment(state).rows, clusters)
 
     def train_start(
-        self, old: Rows, cluster_by_client: dict[ClientId, int], fleet: Fleet, now: Round
-    ) -> tuple[Rows, Means]:
-        """The models of one start after this round, and the means that came back."""
+        self, old: Rows, clients: Sequence[ClientId], fleet: Fleet, now: Round, *, choose: bool
+    ) -> tuple[Rows, Means, Losses]:
+        """The models of one start after this round, the means that came back, and what clients chose by."""
         if self.averaging == "gradients":
             now = replace(now, local=replace(now.local, epochs=1, steps=0, batch=FULL_BATCH, momentum=0.0))
-        means = fleet.train_mean(Assignment(old, cluster_by_client), now)
+        if not choose:  # there is one model
+            means = fleet.train_mean(Assignment.of_one(old[0], clients), now)
+            heard = len(means.heard)
+            return means.rows, means, Losses(means.heard, np.zeros((heard, 1)), np.ones(heard, np.int64))
+        means, losses = fleet.train_best(clients, old, now)
         share: NDArray[np.float64] = means.examples / max(int(means.examples.sum()), 1)
         new = means.rows.astype(np.float64)
         if self.averaging == "gradients":  # the paper divides each cluster's sum of gradients by all participants
@@ -150,7 +151,7 @@ class IFCA:
         if share.any():
             cut = self.shared_size(fleet)
             new[:, :cut] = share @ means.rows[:, :cut].astype(np.float64)
-        return new.astype(np.float32), means
+        return new.astype(np.float32), means, losses
 
     def perturb_copies(self, state: IFCAState, fleet: Fleet, now: Round) -> IFCAState:
         """Copies of the one model, each moved at random."""

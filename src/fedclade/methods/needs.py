@@ -35,6 +35,8 @@ class Needs:
     """The share of its training examples that a client does not train on, and judges models by."""
     sees: str = ""
     """What of models the server must see as they are; then a run cannot be blind."""
+    all_take_part: str = ""
+    """Why every client must take part in every round; empty: they need not."""
     selects: bool = False
     """Whether it chooses the participants itself, so that `selection` cannot be set."""
     check: Callable[[Sequence[int], LocalTraining], None] = no_check

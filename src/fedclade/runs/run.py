@@ -243,6 +243,9 @@ def check_needs(experiment: Experiment, backend: Backend, net: Net) -> str:
             got = f"{experiment.method_name}: it must see {each.sees}"
             need = "a method, or settings of it, for which the order of a model's numbers means nothing"
             raise InputError("this method cannot be blind", where="local.blind", got=got, need=need)
+        if each.all_take_part and experiment.run.participation < 1:
+            got, do = f"{experiment.run.participation:g}: {each.all_take_part}", "set run.participation = 1"
+            raise InputError("every client must take part", where="run.participation", got=got, need="1", do=do)
         each.check(net.layers, experiment.local)
     return check_network(needs, net)
 

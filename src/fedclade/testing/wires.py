@@ -11,7 +11,7 @@ from fedclade.fleet import Enrolment, Transport
 from fedclade.fleet.simulated import Wire
 from fedclade.wire import Arrival, Refusal, Reply
 from fedclade.wire.message import AnyRequest
-from fedclade.wire.verbs import TRAIN
+from fedclade.wire.verbs import TRAINING
 
 Lie = Callable[[Reply], Reply]
 
@@ -68,7 +68,7 @@ class AlteredTransport:
         return {client: known[client] for client in known if self._open or client not in self.late}
 
     def carry(self, requests: Mapping[ClientId, AnyRequest]) -> Iterable[Arrival]:
-        self._trained |= any(request.verb.name == TRAIN.name for request in requests.values())
+        self._trained |= any(request.verb.name in TRAINING for request in requests.values())
         arrivals = self.inner.carry(requests)
         if self._wire is None:
             return arrivals

@@ -51,6 +51,22 @@ TUNE = replace(TRAIN, label="tune")
 """The same with an encoder in the place of the net."""
 
 
+# -- train_best: a client trains the one of several models that fits its training examples best -----------------------
+
+
+def train_best_forms(request: Request[NoFields]) -> dict[str, Form]:
+    models, parameters = request.rows.shape
+    row = bounded_form((parameters,))
+    return {"row": row, "loss": number_form(), "losses": Form(np.float64, (models,))}
+
+
+TRAIN_BEST = Verb(
+    name="train_best", fields=NoFields, row_limits=(1, MAX_ROWS), forms=train_best_forms, deadline="train"
+)
+TRAINING = (TRAIN.name, TRAIN_BEST.name)
+"""Verbs that many clients are asked at once where a machine plays them."""
+
+
 # -- losses: the mean loss of several models on a client's training examples ------------------------------------------
 
 LOSSES = Verb(
@@ -93,6 +109,8 @@ class SketchFields:
     """Its kind: every client knows how to use the weights."""
     points: Annotated[int, Field(ge=1, le=10**6)]
     """How many are wanted at the most."""
+    by_label: bool = False
+    """As many as the client has labels, within that."""
     features: PositiveWidth
     """How many numbers a point has."""
     epochs: Annotated[int, Field(ge=0, le=10**6)] = 0
@@ -234,7 +252,9 @@ class ChangedFields:
 CHANGED = Verb(name="changed", fields=ChangedFields, forms=lambda _: {"changed": number_form(np.bool_)}, field_bytes=8)
 
 
-VERBS: dict[str, AnyVerb] = {verb.name: verb for verb in (TRAIN, LOSSES, EVALUATE, SKETCH, SCATTER, MOMENTS, CHANGED)}
+VERBS: dict[str, AnyVerb] = {
+    verb.name: verb for verb in (TRAIN, TRAIN_BEST, LOSSES, EVALUATE, SKETCH, SCATTER, MOMENTS, CHANGED)
+}
 """By the name that stands in messages."""
 
 

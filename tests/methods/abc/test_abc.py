@@ -47,27 +47,47 @@ def test_every_round_sees_both_halves(halves: Federation, tmp_path: Path, score:
     events = rounds_of(run.path)
     for event in events:
         seen = [truth.labels[client] for client in event.facts["chosen"]]
-        assert sorted(seen) == ([0] * 4 + [1] * 4 if "check_in" in event.facts else [0, 1])
+        assert sorted(seen) == [0, 1]
     assert [event.round for event in events if "check_in" in event.facts] == [1, 7]
     used = events[6].facts["used"]
-    assert sum(used.values()) == 8 + 5 * 2 + 8
+    assert sum(used.values()) == 6 * 2
     assert set(used) == set(halves.clients)
 
 
-def test_a_check_in_is_a_round_of_everybody(halves: Federation) -> None:
-    """Everybody sends its model once; the new one is the mean of them all, weighted by examples."""
+@pytest.mark.parametrize("receivers", ["all", "picked"])
+def test_a_check_in_averages_the_picked(halves: Federation, receivers: str) -> None:
+    """Algorithm 1, line 12: everybody sends its model once; the new one is the mean of the four that are picked."""
     net = net_for("logistic", halves.shape, halves.classes)
-    method = fc.ABC()
+    method = fc.ABC(check_in=1, receivers=receivers)  # type: ignore[arg-type]  # one of two
     with simulated_fleet(halves, net, workers=0) as fleet:
         before = method.start(fleet, lambda _: net.initial_row(0), replace(NOW, number=0))[0]
         after, facts = method.round(before, fleet, NOW)
         everybody = fleet.train(Assignment.of_one(net.initial_row(0), fleet.clients()), NOW)
-    assert facts["chosen"] == list(halves.clients)
-    assert facts["asked"] == facts["heard"] == 8
-    wanted = np.average(everybody.rows.astype(float), axis=0, weights=everybody.examples)
+        again, later = method.round(after, fleet, replace(NOW, number=2))
+    assert facts["asked"] == facts["heard"] == later["heard"] == 8
+    picked = [everybody.clients.index(client) for client in facts["chosen"]]  # type: ignore[union-attr]  # a list
+    assert len(picked) == len(later["chosen"]) == 4  # type: ignore[arg-type]  # a list
+    wanted = np.average(everybody.rows[picked].astype(float), axis=0, weights=everybody.examples[picked])
     np.testing.assert_allclose(after.common.model, wanted, atol=1e-6)
-    assert after.selection.used == dict.fromkeys(halves.clients, 1)
+    assert sorted(after.selection.used.values()) == [0] * 4 + [1] * 4
+    if after.own is not None:  # only the picked have it; the others go on with their own, and train again
+        for number, client in enumerate(everybody.clients):
+            kept = after.common.model if number in picked else everybody.rows[number]
+            assert after.own.row_of(client).tobytes() == kept.tobytes()
+        assert again.own is not None
+        assert len(again.own.rows) == 8
     assert (after.selection.group_by_client, after.selection.scores) == (facts["drift_groups"], facts["scores"])
+
+
+def test_at_random_is_not_the_least_used(halves: Federation, tmp_path: Path) -> None:
+    """To compare with: FedAvg's own draw, word for word; and `balanced`, with which nobody is two rounds ahead."""
+    settings = Settings(rounds=20, participation=0.25, lr=0.1, evaluate_every=20)
+    by_chance = fc.train(halves, fc.ABC(score="random"), net="logistic", out=tmp_path / "random", **settings)
+    usual = fc.train(halves, fc.FedAvg(), net="logistic", out=tmp_path / "fedavg", **settings)
+    assert by_chance.result["model_hash"] == usual.result["model_hash"]
+    fc.train(halves, fc.ABC(score="balanced"), net="logistic", out=tmp_path / "balanced", **settings)
+    used = Counter(client for event in rounds_of(tmp_path / "balanced") for client in event.facts["chosen"])
+    assert set(used.values()) == {5}
 
 
 def test_check_ins_are_billed(halves: Federation, tmp_path: Path) -> None:

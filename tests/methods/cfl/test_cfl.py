@@ -13,7 +13,7 @@ import pytest
 
 import fedclade as fc
 from fedclade.clustering.bipartition import Bipartition
-from fedclade.core import ClientId, Groups
+from fedclade.core import ClientId, Groups, InputError
 from fedclade.data import Federation
 from fedclade.methods import Facts
 from fedclade.methods.cfl.cluster_signs import ClusterSigns, Update, compute_signs
@@ -108,6 +108,13 @@ def test_the_papers_thresholds() -> None:
     assert rule.wants_split(signs)
     assert not rule.wants_split(replace(signs, mean_norm=0.11))
     assert not rule.wants_split(replace(signs, largest_norm=0.59))
+
+
+def test_the_papers_rule_asks_for_all_clients(two_groups: Federation, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"every client must take part, run\.participation: got 0\.5: method") as said:
+        fc.train(two_groups, fc.CFL(rule="paper"), participation=0.5, out=tmp_path / "run")
+    assert said.value.do == "set run.participation = 1"
+    assert not (tmp_path / "run").exists()
 
 
 def test_the_automatic_thresholds_have_no_scale() -> None:

@@ -96,6 +96,16 @@ def test_near_means_related() -> None:
         assert len(found.partition) == groups
 
 
+@pytest.mark.parametrize("apart", [4.0, 100.0])
+def test_equal_rows_of_the_graph_are_no_groups(apart: float) -> None:
+    """Five blocks of three heaps, of which the first and the last are not related: five groups, not fifteen."""
+    places = [apart * block + 0.8 * heap for block in range(5) for heap in range(3) for _ in range(4)]
+    points = named([np.array([[place]]) for place in places])
+    found = groups_of_points(points, Encoder(distance="smallest", cut="ward"), GroupSearch(gamma=1.0))
+    truth = Groups.from_labels({client: number // 12 for number, client in enumerate(points.clients)})
+    assert (found.partition, found.has_groups) == (truth, True)
+
+
 def test_a_client_with_the_data_of_two_groups_does_not_merge_them() -> None:
     """It is within reach of everybody by the smallest distance, and merges all; by the mean of nearest it does not."""
     points, truth = planted(groups=2, members=8)

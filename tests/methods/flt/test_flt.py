@@ -5,10 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 import fedclade as fc
-from fedclade.core import ClientId, Groups
+from fedclade.core import ClientId, Groups, InputError
 from fedclade.data import ClientData, Federation
 from fedclade.store.events import EventFacts, RoundEvent, StartEvent
 from fedclade.store.run_folder import RunFolder
@@ -140,9 +141,59 @@ def test_a_group_that_nobody_has_met_begins_a_new_one(case: str, tmp_path: Path)
     _, models = play_run(method, federation, tmp_path / "global")
     outliers = sorted(federation.joins)
     others = [client for client in federation.clients if client not in outliers]
-    assert {models.row_by_client[client] for client in outliers} == {0}
+    assert all((client,) in models.groups().members for client in outliers), (
+        "clients that share an untrained model are no group"
+    )
     mean = np.mean([models.row_of(client) for client in others], axis=0)
     np.testing.assert_allclose(models.row_of(outliers[0]), mean, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("settings", [{"outlying_newcomers": "global"}, {"reclustering": "paper"}])
+def test_newcomers_of_a_new_kind_do_not_stay_untrained(settings: dict[str, object], tmp_path: Path) -> None:
+    """They have the model of all until groups are found again, with them; then they train."""
+    federation = fc.data.build(
+        source="digits", world="rotation", clients=16, groups=4, newcomers={"rounds": (2,), "origin": "new"}
+    )
+    method = fc.FLT(tau=12, **settings)  # type: ignore[arg-type]  # of the right types
+    waits, _ = play_run(method, federation, tmp_path / "waits", rounds=11)
+    verdict, models = play_run(method, federation, tmp_path / "run", rounds=16)
+    assert (models.groups(), verdict["ari"]) == (federation.truth, 1.0)
+    assert waits["ari"] < 1.0  # type: ignore[operator]  # a number
+    trained = pq.read_table(tmp_path / "run" / "clients.parquet").to_pylist()
+    rounds = {line["round"] for line in trained if line["client"] in federation.joins and line["took_part"]}
+    assert rounds == {13, 14, 15, 16}
+
+
+@pytest.mark.parametrize("reclustering", ["checked", "paper"])
+def test_silent_clients_are_no_group(reclustering: str, two_groups: Federation, tmp_path: Path) -> None:
+    """Two clients that miss the first question train as soon as they answer; until then each is alone."""
+    late = {"client-00", "client-01"}
+
+    def wire(replies: Iterator[Reply]) -> Iterator[Reply]:
+        return (reply for reply in replies if reply.client not in late or reply.round > 2)
+
+    method = fc.FLT(tau=50, reclustering=reclustering)  # type: ignore[arg-type]  # one of two
+    first, _ = play_run(method, two_groups, tmp_path / "first", rounds=2, wire=wire)
+    assert [sorted(late)[:1], sorted(late)[1:]] == [each for each in first["groups"] if set(each) & late]  # type: ignore[attr-defined]  # a list
+    later, _ = play_run(method, two_groups, tmp_path / "later", rounds=4, wire=wire)
+    assert later["ari"] == 1.0
+
+
+def test_what_algorithm_3_goes_by() -> None:
+    for given in ({}, {"tau": 5, "watch_updates": True}):
+        with pytest.raises(InputError, match='reclustering "paper" has nothing to go by'):
+            fc.FLT(reclustering="paper", **given)  # type: ignore[arg-type]  # what is tested
+
+
+def test_algorithm_3_clusters_again_whether_or_not_data_changed(two_groups: Federation, tmp_path: Path) -> None:
+    """Every tau rounds; and once over lambda clients have raised their delta, which stays up."""
+    play_run(fc.FLT(reclustering="paper", tau=4), two_groups, tmp_path / "tau", rounds=9)
+    facts = facts_of(tmp_path / "tau")
+    assert [number for number, each in enumerate(facts, start=1) if each["clustered_again"]] == [4, 8]
+    for limit, again in ((1, 1), (2, 0)):  # two of 20 clients drift in round 4
+        folder = tmp_path / f"lambda-{limit}"
+        play_run(fc.FLT(reclustering="paper", flags=limit), drifting(), folder, rounds=12, participation=0.6)
+        assert sum(bool(each["clustered_again"]) for each in facts_of(folder)) == again
 
 
 def drifting(clients: int = 20) -> Federation:
@@ -307,4 +358,4 @@ def test_a_client_that_tells_of_no_label_waits(two_groups: Federation, tmp_path:
     data = {**two_groups.data, "client-05": ClientData(one, held.test)}
     method = fc.FLT(signature=fc.ClassMoments(min_label_examples=4))
     _, models = play_run(method, replace(two_groups, data=data), tmp_path / "run")
-    assert models.row_by_client["client-05"] == 0
+    assert ("client-05",) in models.groups().members

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import fedclade as fc
-from fedclade.core import Assignment, Round
+from fedclade.core import Assignment, Points, Round
 from fedclade.core.settings import settings_table
 from fedclade.fleet import Fleet, Means, Sketching
 from fedclade.methods import method_named
@@ -173,12 +173,39 @@ PAPER = fc.Encoder(own_tuning_epochs=5, umap_dimensions=2, distance="smallest", 
 PUBLISHED = fc.Encoder(joint_tuning_rounds=5, umap_dimensions=2, distance="matched", cut="components")
 
 
+def test_the_points_of_a_client_can_follow_its_labels() -> None:
+    """Clients with two, three and all ten digits send two, three and ten points."""
+    digits = fc.data.build(source="digits", world="iid", clients=3)
+    labels = {"client-00": (1, 7), "client-01": (0, 4, 9), "client-02": range(10)}
+    data = {
+        client: replace(
+            held, train=replace(held.train, index=held.train.index[np.isin(held.train.labels, labels[client])])
+        )
+        for client, held in digits.data.items()
+    }
+    with fleet_of(replace(digits, data=data)) as (fleet, _, _):
+        asked = fc.Encoder(points="classes").ask(fleet, fleet.clients(), now(0), fleet.weights("fashion-mnist"))
+    assert isinstance(asked.summaries, Points)
+    assert (asked.summaries.counts > 0).sum(axis=1).tolist() == [2, 3, 10]
+    for wrong in (0, "labels", 1001):
+        with pytest.raises(fc.FedcladeError, match="points"):
+            fc.Encoder(points=wrong)  # type: ignore[arg-type]  # what is tested
+
+
+def test_as_printed_the_encoder_is_tuned_when_groups_are_found_again(tmp_path: Path) -> None:
+    """MODE = normal at first: 25,956 weights go down; MODE = fine-tune every tau rounds: all 51,577."""
+    federation = fc.data.build(source="digits", world="rotation", clients=4, groups=2)
+    method = fc.FLT(reclustering="paper", tau=2, signature=fc.Encoder(points=2, own_tuning_epochs=1))
+    run = fc.train(federation, method, net="logistic", rounds=2, out=tmp_path / "run")
+    assert run.result["bytes_down_sketch"] == 4 * 4 * (25_956 + 51_577)
+
+
 def test_a_preset_is_where_settings_start() -> None:
     assert fc.FLT(preset="paper") == fc.FLT(preset="paper", signature=PAPER, gamma=1.0)
     published = fc.FLT(preset="published", signature=PUBLISHED, gamma=1.0, case="graph", absent="stale")
     assert fc.FLT(preset="published") == published
     assert method_named("flt", settings_table(published)) == published, "as an experiment that was written down says it"
-    with pytest.raises(fc.FedcladeError, match="need 'none', 'paper' or 'published'"):
+    with pytest.raises(fc.FedcladeError, match="need 'none', 'paper', 'published' or 'workshop'"):
         fc.FLT(preset="other")  # type: ignore[arg-type]  # what is tested
 
 

@@ -89,7 +89,7 @@ class SelectionState:
         return replace(self, used={**self.used, **dict.fromkeys(late, fewest)}) if late else self
 
     def after_check_in(self, score: "Scorer", starts: Assignment, updates: Updates, now: Round) -> "SelectionState":
-        """The state after a check-in: drifts are compared among clients that were sent the same model.
+        """The state after a check-in: drifts, seen from `starts`, are compared among clients with the same start.
 
         Known groups stay until others clearly stand apart: a trained model drifts at random. The first groups need not
         be clear, since it costs nothing to take turns among groups that mean nothing.
@@ -145,10 +145,18 @@ def scorer(score: ScoreKind, network: str, fleet: Fleet) -> Scorer:
             return partial(cosine_attention.scores, float(fleet.attention(network or score, score)[0]))
 
 
-def participants(by: SelectionKind, state: SelectionState, models: Assignment, now: Round) -> tuple[ClientId, ...]:
-    """The participants of this round: of the clients that share a model, as many as their number is worth."""
+def participants(
+    by: SelectionKind, state: SelectionState, models: Assignment, now: Round, present: int = 0
+) -> tuple[ClientId, ...]:
+    """The participants of this round: of the clients that share a model, as many as their number is worth.
+
+    `present`: how many clients there are, if not all of them can be chosen.
+    """
     members, rng = group_members(models.row_by_client), now.generator("selection")
-    count = min(now.participant_count(len(models.row_by_client)), len(models.row_by_client))
+    count = min(now.participant_count(present or len(models.row_by_client)), len(models.row_by_client))
+    if by == "random":
+        drawn = now.generator("participation").choice(len(models.clients), size=count, replace=False)
+        return tuple(models.clients[number] for number in sorted(drawn))
     chosen: list[ClientId] = []
     for own, share in zip(members, participants_per_group(members, state.used, count, rng), strict=True):
         if by == "balanced":

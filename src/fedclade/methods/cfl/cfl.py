@@ -16,7 +16,7 @@ from pydantic import Field
 from fedclade.clustering.bipartition import Bipartition
 from fedclade.core import Assignment, ClientId, InputError, LocalTraining, Round, Rows, settings
 from fedclade.fleet import Fleet, Updates
-from fedclade.methods.cfl.cluster_signs import Update, compute_signs, mean_model
+from fedclade.methods.cfl.cluster_signs import Linkage, Update, compute_signs, mean_model
 from fedclade.methods.cfl.parameter_tree import ROOT, CFLState
 from fedclade.methods.cfl.split_rule import CONSECUTIVE_ROUNDS, Rule, SplitRule
 from fedclade.methods.cfl.trial import best_of_paths, judge_splits, train_undivided
@@ -44,6 +44,8 @@ class CFL:
     """How far a client's gradient may be from that of its group; a split that is not sure under this is not made."""
     similarity: Literal["updates", "gradients"] = "updates"
     """What is compared: how far training moved a model, or full gradients, for which every client is asked twice."""
+    linkage: Linkage = "single"
+    """How a cluster is cut in two: by Algorithm 1, which is single linkage; or complete, as in the published code."""
     fresh: Annotated[int, Field(ge=0)] = 5
     """With less than full participation: rounds for which a client's update still counts."""
     cached: Annotated[int, Field(ge=1)] = 20
@@ -60,7 +62,10 @@ class CFL:
             raise InputError(message, where="CFL.validation", got="0", need="a share over 0")
 
     def needs(self) -> Needs:
-        return Needs(validation=self.validation, model_path=model_path)
+        reason = (
+            'method.rule "paper" compares the updates of all clients from one model' if self.rule == "paper" else ""
+        )
+        return Needs(validation=self.validation, all_take_part=reason, model_path=model_path)
 
     def start(self, fleet: Fleet, first: First, now: Round) -> tuple[CFLState, Facts]:
         return CFLState.one_cluster(first(0), fleet.clients()), {}
@@ -136,7 +141,9 @@ class CFL:
             if not heard:
                 tree = tree.with_node(leaf, replace(tree.nodes[leaf], model=model))
                 continue
-            signs, found, alike = compute_signs(heard, tree.nodes[leaf].mean_seen, tree.nodes[leaf].usual_seen)
+            signs, found, alike = compute_signs(
+                heard, tree.nodes[leaf].mean_seen, tree.nodes[leaf].usual_seen, self.linkage
+            )
             eps1, eps2 = self.split_rule.levels(signs)
             levels = {"eps1": eps1, "eps2": eps2, "restless_norm": self.split_rule.restless_norm(signs)}
             clusters.append({"node": leaf, "members": len(members), **asdict(signs), **levels})

@@ -1,16 +1,20 @@
 """What the updates of a cluster show: norms, angles, and the two parts that it could be split into."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Literal
 
 import numpy as np
 
-from fedclade.clustering.bipartition import Bipartition, bipartition, inside_similarity
+from fedclade.clustering.bipartition import Bipartition, bipartition, complete_linkage, inside_similarity
 from fedclade.clustering.distances import Matrix, cosines
 from fedclade.core import ClientId, Row
 from fedclade.fleet import Updates
 from fedclade.methods.mixing import weighted_mean
+
+Linkage = Literal["single", "complete"]
+PARTITIONS: dict[Linkage, Callable[[Matrix], Bipartition]] = {"single": bipartition, "complete": complete_linkage}
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,14 +49,14 @@ class ClusterSigns:
 
 
 def compute_signs(
-    heard: Mapping[ClientId, Update], mean_seen: float, usual_seen: float
+    heard: Mapping[ClientId, Update], mean_seen: float, usual_seen: float, linkage: Linkage = "single"
 ) -> tuple[ClusterSigns, Bipartition | None, Matrix]:
     """The signs of a round, the best two parts (None for one client), and all similarities."""
     rows = np.stack([update.row for update in heard.values()])
     mean = float(np.linalg.norm(weighted_mean(rows, [update.examples for update in heard.values()])))
     norms = dict(zip(heard, np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64)).tolist(), strict=True))
     alike = cosines(list(heard), rows)
-    found = bipartition(alike) if len(heard) > 1 else None
+    found = PARTITIONS[linkage](alike) if len(heard) > 1 else None
     parts = (tuple(heard),) if found is None else found.parts
     usual = max(median(norms[client] for client in part) for part in parts)
     similarity = (1.0, 1.0) if found is None else (found.cross, inside_similarity(alike, found))

@@ -59,6 +59,10 @@ class ClassMoments:
     def needs(self) -> Needs:
         return Needs()
 
+    def without_tuning(self) -> "ClassMoments":
+        """The same: there is no encoder to tune."""
+        return self
+
     def prepare(self, fleet: Fleet, now: Round) -> Row:
         """No weights: every client has the public basis."""
         return NO_WEIGHTS

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from fedclade.clustering.cuts import Cut, GroupTable, PairDistances, best_cut, separation_of
+from fedclade.clustering.cuts import NOISE, Cut, GroupTable, PairDistances, best_cut, separation_of
 from fedclade.clustering.point_distances import POINT_DISTANCES, PointDistance, nearest_distances_between
 from fedclade.core import (
     Assignment,
@@ -64,8 +64,8 @@ class Encoder:
     kind: Literal["encoder"] = "encoder"
     name: str = "fashion-mnist"
     """The encoder's name, or its file."""
-    points: Annotated[int, Field(ge=1, le=1000)] = 5
-    """What a client sends (k)."""
+    points: Annotated[int, Field(ge=1, le=1000)] | Literal["classes"] = 5
+    """How many points a client sends (k); `classes`: as many as it has labels, which section 4.1 allows."""
     own_tuning_epochs: Annotated[int, Field(ge=0, le=1000)] = 0
     """Epochs in which every client fine-tunes the encoder for itself (J); 0: none."""
     joint_tuning_rounds: Annotated[int, Field(ge=0, le=1000)] = 0
@@ -80,6 +80,10 @@ class Encoder:
     def needs(self) -> Needs:
         tunes = bool(self.own_tuning_epochs or self.joint_tuning_rounds)
         return Needs(encoder=self.name, tunes_encoder=tunes, check=check_umap if self.umap_dimensions else no_check)
+
+    def without_tuning(self) -> "Encoder":
+        """The same with the encoder as it is."""
+        return replace(self, own_tuning_epochs=0, joint_tuning_rounds=0)
 
     def prepare(self, fleet: Fleet, now: Round) -> Row:
         """The weights that clients will be sent, after the clients' joint fine-tuning if there is any."""
@@ -96,7 +100,8 @@ class Encoder:
 
     def ask(self, fleet: Fleet, clients: Sequence[ClientId], now: Round, weights: Row) -> SketchedClients:
         """The points of those of these clients that answer."""
-        sketching = Sketching(self.name, self.points, weights, self.own_tuning_epochs)
+        count = 0 if self.points == "classes" else self.points
+        sketching = Sketching(self.name, count, weights, self.own_tuning_epochs)
         sketches = fleet.sketch(clients, sketching, now)
         return SketchedClients(pad_points(sketches.points, sketches.counts), sketches.tokens)
 
@@ -159,14 +164,24 @@ def choose_groups(cut: Cut, min_separation: float, groups: int, distances: PairD
 
 
 def cut_ward(distances: PairDistances, near: NDArray[np.bool_], search: GroupSearch) -> Cut:
-    """Ward's tree of the rows of A, and the best of its cuts by the distances between these rows."""
+    """The best cut of Ward's tree of the rows of A, by the distances; below a given `gamma` all are equally near.
+
+    Distances between the 0/1 rows would not do: equal rows are at distance 0, and every set of them would be a group.
+    """
     from scipy.cluster.hierarchy import linkage
 
-    rows = near.astype(np.float32)
-    common = rows @ rows.T
-    squared = np.add.outer(common.diagonal(), common.diagonal()) - 2 * common
-    among = replace(distances, squared=squared.astype(np.float32))
-    return best_cut(among, search.max_groups, search.groups, linkage(rows.astype(np.float64), "ward"))
+    tree = linkage(near.astype(np.float64), "ward")
+    floor = np.full(len(near), search.gamma**2 / (2 * NOISE))  # of two clients: gamma squared
+    cut = best_cut(replace(distances, noise=floor), search.max_groups, search.groups, tree)
+    return with_separation(cut, distances)
+
+
+def with_separation(cut: Cut, distances: PairDistances) -> Cut:
+    """A cut with how well its groups separate by these distances."""
+    labels = np.array([cut.groups.labels[client] for client in distances.clients], np.int64)
+    silhouettes = GroupTable.of(distances, labels).silhouettes(labels)
+    separation = max(separation_of(silhouettes, labels), 0.0) if len(cut.groups) > 1 else 0.0
+    return replace(cut, separation=separation)
 
 
 def cut_components(distances: PairDistances, near: NDArray[np.bool_], tree: Cut) -> Cut:
@@ -174,11 +189,9 @@ def cut_components(distances: PairDistances, near: NDArray[np.bool_], tree: Cut)
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import connected_components
 
-    labels = connected_components(csr_matrix(near), directed=False)[1].astype(np.int64)
-    silhouettes = GroupTable.of(distances, labels).silhouettes(labels)
+    labels = connected_components(csr_matrix(near), directed=False)[1]
     groups = Groups.from_labels(dict(zip(distances.clients, labels.tolist(), strict=True)))
-    separation = max(separation_of(silhouettes, labels), 0.0) if len(groups) > 1 else 0.0
-    return replace(tree, groups=groups, separation=separation)
+    return with_separation(replace(tree, groups=groups), distances)
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,6 +281,8 @@ def distances_to_groups(
 
 def embed_points(points: Points, dimensions: int, seed: int) -> Points:
     """The points where UMAP puts them, from their principal components on. Fillers stay with what they copy.
+
+    UMAP's own start, a spectral layout, is not used: where heaps are far apart it differs from call to call.
 
     Too few points for a manifold (as many as dimensions and two more), or clients to compare, are left as they are.
     """

@@ -20,12 +20,13 @@ from fedclade.fleet import Fleet
 from fedclade.methods.flt.class_moments import ClassMoments
 from fedclade.methods.flt.encoder import Encoder
 from fedclade.methods.flt.found_groups import FoundGroups, GroupSearch, SketchedClients, discovery_facts
-from fedclade.methods.flt.state import OVERALL_ROW, FLTState
+from fedclade.methods.flt.state import NO_GROUP, OVERALL_ROW, FLTState
 from fedclade.methods.flt.training import automatic_reach, mean_by_model, outlying_clients, relatedness_graph
 from fedclade.methods.mixing import Absent, mix_rows
 from fedclade.methods.needs import Needs
 from fedclade.methods.protocol import Fact, Facts, First
 
+MAX_LONE_MODELS = 100  # clients without a group that have a copy of the model of all; more of them share one
 PAUSE = 10  # rounds between two flags of a client, and between two clusterings: flags can lie
 
 PRESETS: dict[str, dict[str, object]] = {
@@ -39,6 +40,19 @@ PRESETS: dict[str, dict[str, object]] = {
             "cut": "ward",
         },
         "gamma": 1.0,
+    },
+    # The short paper: two points each, and the whole graph, which is not cut into groups.
+    "workshop": {
+        "signature": {
+            "kind": "encoder",
+            "points": 2,
+            "own_tuning_epochs": 5,
+            "umap_dimensions": 2,
+            "distance": "smallest",
+            "cut": "components",
+        },
+        "gamma": 1.0,
+        "case": "graph",
     },
     # What the authors' code does, but for its defects: k is not read from the truth, clients keep one encoder instead
     # of handing one on, and averaging does not change what it is still averaging.
@@ -61,8 +75,11 @@ PRESETS: dict[str, dict[str, object]] = {
 class FLT:
     """Finds related clients once, from sketches of their data, and trains a model for each group of them."""
 
-    preset: Literal["none", "paper", "published"] = "none"
-    """Where the other settings start: FLT as the paper prints it, or as its code was published. Any may be changed."""
+    preset: Literal["none", "paper", "published", "workshop"] = "none"
+    """Where the other settings start: FLT as the paper prints it, as its code was published, or as in the short paper.
+
+    Any may be changed.
+    """
     signature: Annotated[ClassMoments | Encoder, nested_settings(ClassMoments, Encoder)] = ClassMoments()
     """What a client tells of its data."""
     case: Literal["groups", "graph", "soft-graph"] = "groups"
@@ -83,6 +100,11 @@ class FLT:
     """Ask participants whether their data changed, and cluster again when so many really have; 0: do not ask."""
     watch_updates: bool = False
     """Look for updates unlike their group's, and cluster again when data really have changed."""
+    reclustering: Literal["checked", "paper"] = "checked"
+    """Again only if clients really have moved; or Algorithm 3 as printed: every tau rounds, or at over `flags` flags.
+
+    As printed, the encoder is fine-tuned only when groups are found again, and newcomers wait for that.
+    """
     absent: Absent = "participants"
     """As in FedAvg."""
 
@@ -100,6 +122,10 @@ class FLT:
             raise InputError(
                 "gamma does nothing", where="FLT.gamma", got=got, need=need, do="change one of them, or leave gamma out"
             )
+        if self.reclustering == "paper" and (self.watch_updates or not (self.tau or self.flags)):
+            got = "watch_updates" if self.watch_updates else "neither tau nor flags"
+            need, where = "tau, flags or both, which Algorithm 3 has", "FLT.reclustering"
+            raise InputError('reclustering "paper" has nothing to go by', where=where, got=got, need=need)
         if self.groups and cut == "components":
             got, need = f'{self.groups} with cut "components"', 'cut "average" or "ward"'
             raise InputError(
@@ -113,15 +139,16 @@ class FLT:
     def find(self, fleet: Fleet, now: Round) -> FoundGroups:
         """The one-shot step alone (Algorithm 2)."""
         self.check_group_count(len(fleet.clients()))
-        encoder = self.signature.prepare(fleet, now)
-        sketched = self.signature.ask(fleet, fleet.clients(), now, encoder)
+        encoder = self.first_signature.prepare(fleet, now)
+        sketched = self.first_signature.ask(fleet, fleet.clients(), now, encoder)
         return self.signature.find_groups(sketched.summaries, self.search(now))
 
     def start(self, fleet: Fleet, first: First, now: Round) -> tuple[FLTState, Facts]:
         self.check_group_count(len(fleet.clients()))
-        encoder = self.signature.prepare(fleet, now)
+        signature = self.first_signature
+        encoder = signature.prepare(fleet, now)
         state = FLTState(Assignment.of_one(first(0), fleet.clients()), {}, {}, {}, encoder=encoder)
-        return self.cluster(state, self.ask(state, fleet, fleet.clients(), now), now)
+        return self.cluster(state, signature.ask(fleet, fleet.clients(), now, encoder), now)
 
     def round(self, state: FLTState, fleet: Fleet, now: Round) -> tuple[FLTState, Facts]:
         chosen = now.sample(fleet.clients())
@@ -133,13 +160,21 @@ class FLT:
         return state, {"asked": len(chosen), "heard": len(heard), "loss": loss, **placing, **changes}
 
     def assignment(self, state: FLTState) -> Assignment:
-        return state.models
+        alone = [client for client in state.models.clients if state.group_by_client.get(client, NO_GROUP) == NO_GROUP]
+        if not alone or state.places is None:
+            return state.models
+        # They have the model of all, which they do not train: that makes no group of them.
+        alone = alone[:MAX_LONE_MODELS]
+        return state.models.with_own_rows(alone, np.repeat(state.models.rows[:1], len(alone), axis=0))
 
     def place(
         self, state: FLTState, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round
     ) -> tuple[FLTState, Facts]:
-        joined = replace(state, models=state.models.with_clients(dict.fromkeys(newcomers, OVERALL_ROW)))
-        return self.place_clients(joined.with_overall(), newcomers, fleet, now)
+        joined = replace(state, models=state.models.with_clients(dict.fromkeys(newcomers, OVERALL_ROW))).with_overall()
+        if self.reclustering == "paper":
+            waiting = dict.fromkeys(newcomers, NO_GROUP)
+            return replace(joined, group_by_client={**joined.group_by_client, **waiting}), {}
+        return self.place_clients(joined, newcomers, fleet, now)
 
     def check_group_count(self, clients: int) -> None:
         """An error if more groups are asked for than there are clients."""
@@ -157,6 +192,11 @@ class FLT:
             gamma=self.gamma,
             seed=now.seed % 2**32,
         )
+
+    @property
+    def first_signature(self) -> ClassMoments | Encoder:
+        """The signature of the first clustering; Algorithm 3 has MODE = normal there."""
+        return self.signature if self.reclustering == "checked" else self.signature.without_tuning()
 
     def ask(self, state: FLTState, fleet: Fleet, clients: Sequence[ClientId], now: Round) -> SketchedClients:
         """The signatures of those of these clients that answer."""
@@ -181,7 +221,7 @@ class FLT:
         """These clients where they belong, one after the other; those that do not answer wait."""
         if not clients:
             return state, {}
-        sketched = self.ask(state, fleet, clients, now)
+        sketched = self.first_signature.ask(fleet, clients, now, state.encoder)
         if state.places is None:
             return self.cluster(state, sketched, now)
         return state.place_clients(sketched, outliers_begin_groups=self.outlying_newcomers == "own"), {}
@@ -209,6 +249,8 @@ class FLT:
         self, state: FLTState, heard: Sequence[ClientId], outliers: Sequence[ClientId], fleet: Fleet, now: Round
     ) -> tuple[FLTState, Facts]:
         """Dynamic clustering: again, when enough clients no longer look like their group. A flag alone moves nobody."""
+        if self.reclustering == "paper":
+            return self.follow_algorithm_3(state, heard, fleet, now)
         due = self.tau > 0 and now.number % self.tau == 0
         if not (due or self.flags or self.watch_updates) or state.places is None:
             return state, {}
@@ -228,6 +270,29 @@ class FLT:
         if again:
             everybody = sketched if due and sketched is not None else self.ask(state, fleet, fleet.clients(), now)
             state, discovery = self.cluster(state, everybody, now)
+            facts |= discovery
+        return state, facts
+
+    def follow_algorithm_3(
+        self, state: FLTState, heard: Sequence[ClientId], fleet: Fleet, now: Round
+    ) -> tuple[FLTState, Facts]:
+        """Lines 24 to 31: again when over lambda clients have raised their delta, or every tau rounds.
+
+        A client raises its delta when its data have changed or it is a newcomer, and it stays up until then.
+        """
+        present = fleet.clients()
+        newcomers = [client for client in present if state.group_by_client.get(client) == NO_GROUP]
+        flags: dict[ClientId, bool] = {}
+        if self.flags:
+            flags.update(fleet.data_changed({client: state.tokens[client] for client in heard}, now).changed)
+        raised = {*state.moved, *newcomers, *(client for client, is_up in flags.items() if is_up)}
+        state = replace(state, moved=tuple(sorted(raised & set(present))))
+        due = self.tau > 0 and now.number % self.tau == 0
+        again = due or (self.flags > 0 and len(state.moved) > self.flags)
+        facts: dict[str, Fact] = {"flags": sum(flags.values()), "moved": list(state.moved), "clustered_again": again}
+        if again:
+            state = replace(state, encoder=self.signature.prepare(fleet, now))  # MODE = fine-tune
+            state, discovery = self.cluster(state, self.ask(state, fleet, present, now), now)
             facts |= discovery
         return state, facts
 

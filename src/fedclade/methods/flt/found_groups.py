@@ -109,7 +109,9 @@ class FoundGroups:
     def _repr_html_(self) -> str:
         rows = [(str(number), str(len(group)), name_list(group)) for number, group in enumerate(self.groups)]
         rows += [("alone", str(len(self.outliers)), name_list(self.outliers))] if self.outliers else []
-        return html_table(f"{self.count} groups, confidence {self.confidence:.2f}", ("group", "clients", "who"), rows)
+        return html_table(
+            f"{self.count} groups, confidence {self.confidence:.2f}", ("group", "clients", "members"), rows
+        )
 
     def __repr__(self) -> str:
         sizes = ", ".join(str(len(members)) for members in self.groups)

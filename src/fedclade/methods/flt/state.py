@@ -84,6 +84,7 @@ class FLTState:
         near = {client: NO_GROUP if group is None else group for client, group in groups.items()}
         other = {client for client in near if client in self.moved or tokens[client] != self.tokens.get(client)}
         moved = {client for client in other if near[client] != self.group_by_client.get(client, near[client])}
+        moved |= {client for client in near if self.group_by_client.get(client) == NO_GROUP}  # until it has a group
         return replace(self, moved=tuple(sorted(set(self.moved) - set(near) | moved))).with_tokens(tokens)
 
     def without_absent(self, clients: Sequence[ClientId]) -> "FLTState":

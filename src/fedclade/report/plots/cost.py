@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 VERB_LABELS = {
     "train": "models, trained",
     "train_mean": "models, trained and averaged",
+    "train_best": "models, the best trained and averaged",
     "losses": "losses of every model",
     "sketch": "sketches of data",
     "scatter": "sums for a basis",
