@@ -22,12 +22,12 @@ from fedclade.clustering.group_number import adjusted_rand
 from fedclade.core import ClientId, LocalTraining, Row, Rows
 from fedclade.data import Federation
 from fedclade.data.registry import source_named
-from fedclade.data.worlds.dominant import Dominant
 from fedclade.methods.abc import attention, cosine_attention
 from fedclade.methods.abc.drifts import cosine_scores, drift_groups, principal_scores
 from fedclade.nets import net_for
 from fedclade.nets.attention_files import open_attention
 from fedclade_papers.attention_training.drift_recording import DriftRun, reference_of, run_with_server
+from fedclade_papers.worlds.dominant import Dominant
 
 Scorer = Callable[[Rows], NDArray[np.float64]]
 
