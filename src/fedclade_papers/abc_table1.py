@@ -48,8 +48,6 @@ def read(found: ItemRuns) -> Outcome:
         if EMNIST_NETWORK in ours:
             printed[EMNIST_NETWORK] = PRINTED["FMNIST*"][mix][place][1]
         for label, reached in ours.items():
-            rival = "ABC" if label == "FedAvg" else "FedAvg"
-            theirs = PRINTED["FMNIST*"][mix][place][0] if label == EMNIST_NETWORK else printed[rival]
             lines.append(
                 ResultLine(
                     row=f"{data} {mix}, N={clients}, K={chosen}",
@@ -58,8 +56,6 @@ def read(found: ItemRuns) -> Outcome:
                     ours=reached
                     if found.terms.is_full_scale or reached < NOT_CONVERGED
                     else None,  # 40 rounds are too few to say so
-                    tolerance=0.2 * printed[label] if printed.get(label, NOT_CONVERGED) < NOT_CONVERGED else 0.0,
-                    compared_with=(theirs, ours[rival]) if label in printed else None,
                 )
             )
         limit = 2.0 * float(str(setting.run["rounds"]))  # a target that is never reached counts as twice the rounds

@@ -1,8 +1,7 @@
 """Lines and claims of tables that print an accuracy and its variance for each method."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
 
 from fedclade_papers.item import Claim, Outcome, ResultLine
@@ -14,18 +13,17 @@ Printed = Mapping[str, tuple[float, float]]
 """Accuracy in percent and its variance over clients, by method."""
 BASELINE = "FedAvg"
 GROUPLESS = (BASELINE, "Local")  # they have no groups to compare with the planted ones
-OTHER_DATA = ("mnist-writers",)  # where the paper has another task
 
 
 @dataclass(frozen=True)
 class PrintedTable:
     """What a table prints, and what the paper says of it."""
 
-    own_method: str
-    """The paper's own method."""
     names: Mapping[str, str]
     """How its parts are called, data sets or nets."""
-    printed: Mapping[str, Printed]
+    test: Mapping[str, Printed]
+    train: Mapping[str, Printed]
+    """On training examples, which the appendix prints (tables 7 to 10)."""
     claims: Callable[[ItemRuns, str, str], tuple[Claim, ...]]
     """Of one part: its runs, the setting, and its name."""
     constant: float = 0.0
@@ -33,46 +31,22 @@ class PrintedTable:
 
 
 def accuracy_lines(
-    found: ItemRuns,
-    setting: str,
-    printed: Printed,
-    own_method: str,
-    *,
-    what: str = "",
-    train: bool = False,
-    constant: float = 0,
+    found: ItemRuns, setting: str, printed: Printed, *, what: str = "", train: bool = False
 ) -> tuple[ResultLine, ...]:
-    """Accuracy and variance of every method that was run, beside what is printed.
-
-    Methods are compared with `own_method`, the paper's own one, and that with FedAvg. A method that is no better than
-    a `constant` answer on test examples does not count; with other data than the paper's only directions do.
-    """
+    """Accuracy and variance of every method that was run, beside what is printed."""
     prefix = "train " if train else ""
-    points = 0.0 if found.setting(setting).data["source"] in OTHER_DATA else TOLERANCE_POINTS
     seen = {label: accuracy_and_variance(found, setting, label, train=train) for label in found.labels(setting)}
-    lines: list[ResultLine] = []
-    for place, name in enumerate(("accuracy", "variance")):
-        for label, values in seen.items():
-            printed_value = printed[label][place] if label in printed else None
-            rival = BASELINE if label.startswith("FLT") else own_method
-            other = (
-                (printed[rival][place], seen[rival][place].mean)
-                if printed_value is not None and rival in printed
-                else None
-            )
-            lines.append(
-                ResultLine(
-                    row=label,
-                    column=f"{what}{prefix}{name}",
-                    printed=printed_value,
-                    ours=values[place].mean,
-                    deviation=values[place].deviation,
-                    tolerance=points if name == "accuracy" else variance_tolerance(printed_value, values[place].mean),
-                    compared_with=other,
-                    equal_within=EQUAL_POINTS,
-                    is_excluded=name == "variance" or is_no_better(found.accuracy(setting, label), constant),
-                )
-            )
+    lines = [
+        ResultLine(
+            row=label,
+            column=f"{what}{prefix}{name}",
+            printed=printed[label][place] if label in printed else None,
+            ours=values[place].mean,
+            deviation=values[place].deviation,
+        )
+        for place, name in enumerate(("accuracy", "variance"))
+        for label, values in seen.items()
+    ]
     missing = [label for label in printed if label not in seen and not train]
     lines += [
         ResultLine(row=label, column=f"{what}accuracy", printed=printed[label][0], ours=None) for label in missing
@@ -80,24 +54,18 @@ def accuracy_lines(
     return tuple(lines)
 
 
-def table_of(
-    found: ItemRuns, scenario: int, table: PrintedTable, *, trained: Mapping[str, Printed] | None = None
-) -> Outcome:
-    """Every part of a table that was asked for, and the accuracy on training examples if that is printed too."""
-    here = {part: f"s{scenario}-{part}" for part in table.printed if found.has(f"s{scenario}-{part}")}
-    read = partial(accuracy_lines, found, own_method=table.own_method, constant=table.constant)
-    lines = [
-        *(
-            read(setting, trained[part], what=table.names[part], train=True)
-            for part, setting in here.items()
-            if trained is not None
-        ),
-        *(read(setting, table.printed[part], what=table.names[part]) for part, setting in here.items()),
-        *(ari_lines(found, setting, table.names[part]) for part, setting in here.items() if trained is None),
-    ]
+def table_of(found: ItemRuns, scenario: int, table: PrintedTable) -> Outcome:
+    """Every part of a table that was asked for: accuracy on test and training examples, groups, and claims."""
+    here = {part: f"s{scenario}-{part}" for part in table.test if found.has(f"s{scenario}-{part}")}
+    lines: list[ResultLine] = []
+    for part, setting in here.items():
+        name = table.names[part]
+        lines += accuracy_lines(found, setting, table.test[part], what=name)
+        lines += ari_lines(found, setting, name)
+        lines += accuracy_lines(found, setting, table.train[part], what=name, train=True)
     said = [table.claims(found, setting, table.names[part]) for part, setting in here.items()]
     notes = [note for part, setting in here.items() if (note := constant_answer_note(found, setting, table, part))]
-    return Outcome(tuple(chain(*lines)), tuple(chain(*said)), notes=tuple(notes))
+    return Outcome(tuple(lines), tuple(chain(*said)), notes=tuple(notes))
 
 
 def ari_lines(found: ItemRuns, setting: str, what: str) -> tuple[ResultLine, ...]:
@@ -128,8 +96,8 @@ def constant_answer_note(found: ItemRuns, setting: str, table: PrintedTable, par
         return ""
     return (
         f"{table.names[part].strip()}: the models of {', '.join(labels)} are no better than the same answer to "
-        f"everything ({table.constant:.1f} %). They have learned nothing in these rounds, their lines do not count, "
-        "and how far somebody is ahead of them is counted from that answer."
+        f"everything ({table.constant:.1f} %). They have learned nothing in these rounds: how far "
+        "somebody is ahead of them is counted from that answer."
     )
 
 
@@ -142,11 +110,13 @@ def accuracy_and_variance(
     return found.accuracy(setting, label), found.metric(setting, label, "accuracy_variance")
 
 
-def variance_tolerance(printed: float | None, ours: float) -> float:
-    """The tolerance by which a variance is reproduced from half to twice the printed one."""
-    if printed is None:
-        return 0.0
-    return printed if ours > printed else printed / 2
+def printed_accuracy_claim(found: ItemRuns, setting: str, labels: Sequence[str], printed: Printed, name: str) -> Claim:
+    """That methods have the printed accuracy, within the tolerance."""
+    ours = {label: found.accuracy(setting, label).mean for label in labels}
+    wanted = " and ".join(dict.fromkeys(f"{printed[label][0]:.2f}" for label in labels))
+    near = all(abs(ours[label] - printed[label][0]) <= TOLERANCE_POINTS for label in labels)
+    text = f"{name}FLT has the printed accuracy, {wanted} % (within {TOLERANCE_POINTS:g} points)"
+    return Claim(text, near, ", ".join(f"{label} {value:.2f} %" for label, value in ours.items()))
 
 
 def ahead_claim(
@@ -158,6 +128,7 @@ def ahead_claim(
     text: str,
     *,
     main: bool = True,
+    by_paper: bool = True,
     floor: float = 0.0,
 ) -> Claim:
     """That one method is so many points ahead of another, or, for a negative number, at most so many behind.
@@ -167,12 +138,11 @@ def ahead_claim(
     ours, other = found.accuracy(setting, own_method).mean, found.accuracy(setting, rival).mean
     seen = f"{own_method} {ours:.1f} %, {rival} {other:.1f} %"
     if rival != BASELINE and is_one_model(found, setting, own_method):
-        return Claim(
-            text, False, f"{seen}; {own_method} has one model for everybody, like {BASELINE}, and no groups", main
-        )
+        alone = f"{seen}; {own_method} has one model for everybody, like {BASELINE}, and no groups"
+        return Claim(text, False, alone, main, by_paper)
     if other < floor:
         seen += f", the same answer to everything {floor:.1f} %"
-    return Claim(text, ours - max(other, floor) >= by, seen, main)
+    return Claim(text, ours - max(other, floor) >= by, seen, main, by_paper)
 
 
 def is_one_model(found: ItemRuns, setting: str, label: str) -> bool:
@@ -186,8 +156,10 @@ def variance_claim(found: ItemRuns, setting: str, own_method: str, rival: str, t
     return Claim(text, ours < other, f"{own_method} {ours:.1f}, {rival} {other:.1f}", main=False)
 
 
-def ari_claim(found: ItemRuns, setting: str, label: str, least: float, text: str, *, main: bool = True) -> Claim:
+def ari_claim(
+    found: ItemRuns, setting: str, label: str, least: float, text: str, *, main: bool = True, by_paper: bool = True
+) -> Claim:
     """That a method ends with the planted groups, or nearly."""
     seen = found.metric(setting, label, "ari")
     count = found.metric(setting, label, "group_count")
-    return Claim(text, seen.mean >= least, f"ARI {seen.mean:.3f}, {count.mean:.0f} models", main)
+    return Claim(text, seen.mean >= least, f"ARI {seen.mean:.3f}, {count.mean:.0f} models", main, by_paper)

@@ -3,7 +3,6 @@
 from fedclade_papers.cfl import FULL_PARTICIPATION, PAPER, exact_by_seed, split_rounds
 from fedclade_papers.item import Claim, Item, Outcome, ResultLine, Setting, Terms
 from fedclade_papers.run_results import ItemRuns
-from fedclade_papers.verdicts import CLAIMS_RULE
 
 NAME = "news"
 SPLITS_ON_TRIAL = "CFL, splits on trial"
@@ -50,10 +49,6 @@ def read(found: ItemRuns) -> Outcome:
             printed=PRINTED.get(label),
             ours=seen.mean,
             deviation=seen.deviation,
-            tolerance=3.0,
-            compared_with=(PRINTED[other], ends[other].mean) if (other := rival(label)) and label in PRINTED else None,
-            equal_within=0.5,
-            is_excluded=True,  # other texts, other words: only their order can be compared
         )
         for label, seen in ends.items()
     ]
@@ -86,11 +81,6 @@ def topics_claim(found: ItemRuns, label: str, text: str, *, main: bool = True) -
     return Claim(text, all(exact_by_seed(found, NAME, label)), evidence, main)
 
 
-def rival(label: str) -> str:
-    """The method that a perplexity is compared with."""
-    return "CFL" if label == "FedAvg" else "FedAvg"
-
-
 ITEM = Item(
     name="cfl-figure10",
     paper=PAPER,
@@ -102,7 +92,6 @@ ITEM = Item(
         "point apart and keeps what lowers the loss on held-out texts. Small scale: 150 texts for each client, 1,000 "
         "words, 32 units, 40 rounds."
     ),
-    rule=CLAIMS_RULE + " Perplexities are shown beside the printed ones and do not count.",
     settings=settings,
     read=read,
 )

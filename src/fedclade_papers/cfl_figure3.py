@@ -4,7 +4,6 @@ from fedclade_papers.cfl import PAPER
 from fedclade_papers.cfl_bounds import largest_gamma, share_correct
 from fedclade_papers.item import Claim, Item, Outcome
 from fedclade_papers.run_results import ItemRuns
-from fedclade_papers.verdicts import CLAIMS_RULE
 
 TRIALS = {"tiny": 10, "small": 500, "paper": 2000}
 DISTRIBUTIONS = (2, 4, 8, 12, 16, 20)
@@ -65,7 +64,6 @@ ITEM = Item(
     title="How often clients are parted right, for K distributions and noise gamma",
     differences="Nothing: drawn gradients, as in the paper; 500 draws for each point at small scale, "
     "2,000 at the paper's.",
-    rule=CLAIMS_RULE,
     read=read,
     minutes={"small": 0.3, "paper": 3.0, "tiny": 0.1},
 )

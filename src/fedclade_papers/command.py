@@ -85,8 +85,8 @@ def items_as_published(items: "tuple[Item, ...]", terms: "Terms", *, by_name: bo
 def show_results(
     results: "Sequence[Result]", folder: Path, as_json: bool, quiet: bool, missing: "Mapping[str, str] | None" = None
 ) -> None:
-    """Print the verdict of every item, and where the tables are."""
-    from fedclade_papers.result_files import verdict_of
+    """Print what came of every item, and where the tables are."""
+    from fedclade_papers.result_files import outcome_text
 
     tables, report = folder / "results.md", folder / "results.html"
     if as_json:
@@ -94,8 +94,8 @@ def show_results(
         return
     if results:
         print_table(
-            ("item", "verdict", "what it shows"),
-            [(str(each["item"]), verdict_of(each), str(each["title"])) for each in results],
+            ("item", "outcome", "what it shows"),
+            [(str(each["item"]), outcome_text(each), str(each["title"])) for each in results],
             left=3,
         )
     if results and not quiet:

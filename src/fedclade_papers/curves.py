@@ -19,10 +19,12 @@ def rounds_to(curve: Mapping[str, list[float]], accuracy: float) -> float:
     return next((x for x, y in zip(curve["x"], curve["y"], strict=True) if y >= accuracy), float("inf"))
 
 
-def fastest_claim(found: ItemRuns, setting: str, own_method: str, text: str, *, main: bool = True) -> Claim:
+def fastest_claim(
+    found: ItemRuns, setting: str, own_method: str, text: str, *, main: bool = True, by_paper: bool = True
+) -> Claim:
     """That no other method reaches 95 % of this method's final accuracy as soon."""
     if is_one_model(found, setting, own_method):
-        return Claim(text, False, f"it has one model for everybody, like {BASELINE}", main)
+        return Claim(text, False, f"it has one model for everybody, like {BASELINE}", main, by_paper)
     target = CONVERGED_SHARE * found.curve(setting, own_method)["y"][-1]
     rounds = {label: rounds_to(found.curve(setting, label), target) for label in found.labels(setting)}
     # Variants of the paper's own method are not its rivals.
@@ -30,7 +32,7 @@ def fastest_claim(found: ItemRuns, setting: str, own_method: str, text: str, *, 
     evidence = (
         f"{target:.1f} % in round {rounds[own_method]:.0f}; the soonest of the others: {best[1]}, {round_text(best[0])}"
     )
-    return Claim(text, rounds[own_method] < best[0], evidence, main)
+    return Claim(text, rounds[own_method] < best[0], evidence, main, by_paper)
 
 
 def round_text(rounds: float) -> str:

@@ -3,10 +3,10 @@
 from itertools import pairwise
 
 from fedclade_papers.flt import PAPER, writers_setting
-from fedclade_papers.flt_table3 import DIFFERENCES, NAMES
+from fedclade_papers.flt_table3 import DIFFERENCES, MISSING, NAMES
 from fedclade_papers.item import Claim, Item, Outcome
 from fedclade_papers.run_results import ItemRuns
-from fedclade_papers.verdicts import CLAIMS_RULE, EQUAL_POINTS
+from fedclade_papers.verdicts import EQUAL_POINTS
 
 LABELS = ("FLT", "FLT (C=2)", "FLT (C=3)", "FLT (C=5)")
 
@@ -41,7 +41,7 @@ ITEM = Item(
     paper=PAPER,
     title="FLT with the whole graph and with 2, 3 and 5 disjoint groups, in scenario 3",
     differences=DIFFERENCES,
-    rule=CLAIMS_RULE,
+    missing=MISSING,
     settings=lambda terms: (writers_setting(terms, "mlp"), writers_setting(terms, "leaf_cnn")),
     parts=("mlp", "leaf_cnn"),
     read=read,

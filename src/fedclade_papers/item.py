@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 Scale = Literal["tiny", "small", "paper"]
 """tiny: two rounds, to see that everything runs; small: under 45 minutes in all; paper: the printed settings."""
 PlanTable = Mapping[str, object]
-Verdict = Literal["reproduced", "same direction", "not reproduced", ""]
-"""Empty: there is nothing printed to compare with."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +120,7 @@ class Setting:
 
 @dataclass(frozen=True, kw_only=True)
 class ResultLine:
-    """One number of an item: printed, and ours."""
+    """One number of an item: printed, and ours. It is shown; claims decide."""
 
     row: str
     column: str
@@ -131,26 +129,20 @@ class ResultLine:
     ours: float | None
     deviation: float = 0.0
     """Standard deviation of ours over seeds."""
-    tolerance: float = 0.0
-    """Reproduced if ours is at most so far from the printed one."""
-    compared_with: tuple[float, float] | None = None
-    """The number that gives it a direction, printed and ours."""
-    equal_within: float = 0.0
-    """Two numbers that are at most so far apart count as equal."""
-    is_excluded: bool = False
-    """Whether it is left out of the item's verdict."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of the paper on its numbers, in one sentence."""
+    """A statement on numbers, in one sentence; the same sentence at every scale and in every reading."""
 
     text: str
     holds: bool
     evidence: str
     """The numbers here that show whether it holds."""
     main: bool = True
-    """Whether the item stands or falls with it."""
+    """Whether the item stands or falls with it: the paper's own method against what is printed or FedAvg."""
+    by_paper: bool = True
+    """Whether the paper says it; otherwise it is said of what fedclade has beside it, and not counted."""
 
 
 Series = Mapping[str, Mapping[str, object]]
@@ -184,9 +176,11 @@ class Item:
     """Its content, in one sentence."""
     differences: str
     """How our data and recipe differ from the paper's."""
-    rule: str
-    """How its verdict is found; what was changed after a result was seen is listed on the page of results."""
+    rule: str = ""
+    """What its claims mean by "far" or "converged", where their sentences do not say."""
     read: "Callable[[ItemRuns], Outcome]"
+    missing: str = ""
+    """What the paper's experiment needs and is not to be had: the item cannot be tested here; empty: nothing."""
     settings: Callable[[Terms], tuple[Setting, ...]] = no_settings
     parts: tuple[str, ...] = ()
     """Words in its settings' names, by which a part of it can be asked for: `flt-table1:mnist`."""

@@ -1,5 +1,7 @@
-"""Outdated runs are removed: a recipe or the data have changed, and their folders hold another experiment."""
+"""Outdated runs are removed: a recipe or the code of a method has changed since they were made."""
 
+import hashlib
+import inspect
 import shutil
 import tomllib
 from collections.abc import Callable, Mapping
@@ -10,6 +12,7 @@ from fedclade.data.registry import SOURCES
 from fedclade.runs.compare import settings_without_engine
 from fedclade.runs.experiment import Experiment
 from fedclade.store import lock
+from fedclade.store.durable_files import write_file
 from fedclade.store.files import RUN_FILES, is_partial, is_run
 from fedclade.store.run_folder import RunFolder
 from fedclade_papers.item import Setting, Terms
@@ -26,13 +29,18 @@ def check_data(settings: tuple[Setting, ...]) -> None:
 
 
 def remove_outdated_runs(plans: Mapping[Path, Experiment], terms: Terms, show: Callable[[str], None]) -> None:
-    """Remove the runs of another experiment than planned; an error, and none is removed, if one holds other files."""
-    others = [path for path, plan in plans.items() if is_run(path) and not is_run_of(path, plan)]
+    """Remove the runs of another experiment or by other code; an error, and none is removed, if one has other files."""
+    others = {
+        path: "by other code of its method" if is_run_of(path, plan) else "of another experiment"
+        for path, plan in plans.items()
+        if is_run(path) and not (is_run_of(path, plan) and is_by_this_code(path, plan))
+    }
     for path in others:
         check_ours(path, terms)
-    for path in others:
-        show(f"{path.parent.name} {path.name}: the run there is of another experiment; it is removed and made anew")
+    for path, why in others.items():
+        show(f"{path.parent.name} {path.name}: the run there is {why}; it is removed and made anew")
         shutil.rmtree(path)
+        code_file(path).unlink(missing_ok=True)
 
 
 def is_run_of(path: Path, plan: Experiment) -> bool:
@@ -41,6 +49,29 @@ def is_run_of(path: Path, plan: Experiment) -> bool:
         return settings_without_engine(RunFolder.open(path).experiment_toml()) == settings_without_engine(plan.toml())
     except tomllib.TOMLDecodeError:
         return False
+
+
+def method_digest(plan: Experiment) -> str:
+    """A checksum of the code of an experiment's method: its file, or its folder if it has one of its own."""
+    file = Path(inspect.getfile(type(plan.method)))
+    files = [file] if file.parent.name == "methods" else sorted(file.parent.glob("*.py"))
+    return hashlib.sha256(b"".join(each.name.encode() + each.read_bytes() for each in files)).hexdigest()
+
+
+def code_file(path: Path) -> Path:
+    """The file beside a run that says by which code of its method it was made."""
+    return path.with_name(f"{path.name}.code")
+
+
+def note_code(path: Path, plan: Experiment) -> None:
+    """Note by which code a run was made, unless that was noted before."""
+    if not code_file(path).exists():
+        write_file(code_file(path), method_digest(plan).encode())
+
+
+def is_by_this_code(path: Path, plan: Experiment) -> bool:
+    """Whether a run was made by the code of its method as it is now; one that is not finished goes on."""
+    return not code_file(path).exists() or code_file(path).read_text() == method_digest(plan)
 
 
 def check_ours(path: Path, terms: Terms) -> None:

@@ -9,15 +9,13 @@ from pathlib import Path
 
 from fedclade.report.palette import css_properties
 from fedclade.store.durable_files import write_file
-from fedclade_papers.attempts import ATTEMPTS
 from fedclade_papers.item import Claim, Item, Outcome, ResultLine
-from fedclade_papers.verdicts import line_verdict, outcome_verdict
 
 Result = Mapping[str, object]
 HOLDS = {True: "holds", False: "<b>does not hold</b>"}
-MAIN = {True: "main claim", False: "beside it"}
 PICTURES = {"svg": "svg+xml", "png": "png"}  # by the ends of their files
-HEADINGS = ("method or case", "measured", "printed", "ours", "difference", "verdict")
+HEADINGS = ("method or case", "measured", "printed", "ours", "difference")
+REMARKS = {"missing": "Not testable here for want of", "differs": "What differs from the paper", "rule": "Words"}
 STYLE = (
     css_properties()
     + "body{font:16px/1.5 system-ui,sans-serif;color:var(--ink);max-width:1000px;margin:2rem auto;padding:0 1rem}"
@@ -29,16 +27,16 @@ STYLE = (
 )
 
 
-def as_data(item: Item, outcome: Outcome, *, with_verdict: bool = True) -> dict[str, object]:
+def as_data(item: Item, outcome: Outcome) -> dict[str, object]:
     """An item and its outcome as plain data."""
     return {
         "item": item.name,
         "paper": item.paper,
         "title": item.title,
-        "verdict": outcome_verdict(outcome) if with_verdict else "",
         "rule": item.rule,
         "differs": item.differences,
-        "lines": [line_data(line) | ({} if with_verdict else {"verdict": ""}) for line in outcome.lines],
+        "missing": item.missing,
+        "lines": [line_data(line) for line in outcome.lines],
         "claims": [claim_data(claim) for claim in outcome.claims],
         "series": {name: dict(curve) for name, curve in outcome.series.items()},
         "notes": list(outcome.notes),
@@ -47,30 +45,41 @@ def as_data(item: Item, outcome: Outcome, *, with_verdict: bool = True) -> dict[
 
 def line_data(line: ResultLine) -> dict[str, object]:
     """One number. `never` stands for a number that is not reached."""
-    apart = None if line.printed is None or line.ours is None else line.ours - line.printed
     return {
         "row": line.row,
         "column": line.column,
         "printed": json_number(line.printed),
         "ours": json_number(line.ours),
         "deviation": json_number(line.deviation),
-        "difference": apart if apart is not None and math.isfinite(apart) else None,
-        "tolerance": line.tolerance,
-        "verdict": line_verdict(line),
-        "counts": not line.is_excluded,
     }
 
 
 def claim_data(claim: Claim) -> dict[str, object]:
     """One claim."""
-    return {"claim": claim.text, "holds": claim.holds, "seen": claim.evidence, "main": claim.main}
+    return {
+        "claim": claim.text,
+        "holds": claim.holds,
+        "seen": claim.evidence,
+        "main": claim.main,
+        "by_paper": claim.by_paper,
+    }
 
 
-def verdict_of(result: Result) -> str:
-    """Its verdict in words."""
-    if result["verdict"]:
-        return str(result["verdict"])
-    return "no verdict at this scale" if result["scale"] == "tiny" else "no verdict"
+def outcome_text(result: Result) -> str:
+    """How many of its main claims hold; below the printed size that is no verdict."""
+    held = [bool(claim["holds"]) for claim in as_tables(result["claims"]) if claim["main"]]
+    if not held:
+        return "no claims"
+    said = f"{sum(held)} of {len(held)} main claims hold"
+    if result["scale"] != "paper":
+        return f"{said}; no verdict at this scale"
+    return said + (", by the authors' code" if result["as_published"] else "")
+
+
+def difference(line: Mapping[str, object]) -> float | None:
+    """Ours less the printed number, where both are numbers."""
+    printed, ours = line["printed"], line["ours"]
+    return ours - printed if isinstance(printed, int | float) and isinstance(ours, int | float) else None
 
 
 def json_number(value: float | None) -> float | str | None:
@@ -101,18 +110,15 @@ def write_all(results: Sequence[Result], folder: Path) -> None:
 def overview(results: Sequence[Result]) -> str:
     """One line for each item, as Markdown."""
     rows = [
-        (f"`{each['item']}`", str(each["title"]), str(each["scale"]), f"**{verdict_of(each)}**") for each in results
+        (f"`{each['item']}`", str(each["title"]), str(each["scale"]), f"**{outcome_text(each)}**") for each in results
     ]
-    return table(("item", "what it shows", "scale", "verdict"), rows)
+    return table(("item", "what it shows", "scale", "outcome"), rows)
 
 
 def markdown(result: Result) -> str:
     """One item as a section of Markdown."""
-    parts = [f"## {result['item']}: {result['title']}\n", f"**{verdict_of(result)}**\n", findings_markdown(result)]
-    if tried := attempts_for(result):
-        parts.append(f"What was tried: {tried}\n")
-    parts.append(f"What differs from the paper: {result['differs']}\n")
-    parts.append(f"Rule: {result['rule']}\n")
+    parts = [f"## {result['item']}: {result['title']}\n", f"**{outcome_text(result)}**\n", findings_markdown(result)]
+    parts += [f"{words}: {result[key]}\n" for key, words in REMARKS.items() if result[key]]
     return "\n".join([*parts, command_note(result)])
 
 
@@ -123,7 +129,7 @@ def findings_markdown(result: Result) -> str:
         parts.append(table(HEADINGS, [cells(line) for line in lines]))
     for claim in as_tables(result["claims"]):
         sign = "holds" if claim["holds"] else "**does not hold**"
-        parts.append(f"- {MAIN[bool(claim['main'])]}, {sign}: {claim['claim']} ({claim['seen']})")
+        parts.append(f"- {claim_kind(claim)}, {sign}: {claim['claim']} ({claim['seen']})")
     notes = [f"\nNote: {note}" for note in as_list(result["notes"])]
     return "\n".join([*parts, *notes]) + "\n"
 
@@ -158,10 +164,10 @@ def contents(results: Sequence[Result]) -> str:
     """One line for each item, as HTML."""
     rows = "".join(
         f'<tr><td><a href="#{safe(each["item"])}">{safe(each["item"])}</a></td><td>{safe(each["title"])}</td>'
-        f"<td><b>{safe(verdict_of(each))}</b></td></tr>"
+        f"<td><b>{safe(outcome_text(each))}</b></td></tr>"
         for each in results
     )
-    head = "<tr><th>item</th><th>what it shows</th><th>verdict</th></tr>"
+    head = "<tr><th>item</th><th>what it shows</th><th>outcome</th></tr>"
     return f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>"
 
 
@@ -174,30 +180,23 @@ def section(result: Result, pictures: str = "") -> str:
     head = "".join(f"<th>{heading}</th>" for heading in HEADINGS)
     shown = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if rows else ""
     claims = "".join(
-        f"<li>{MAIN[bool(claim['main'])]}, {HOLDS[bool(claim['holds'])]}: "
-        f"{safe(claim['claim'])} ({safe(claim['seen'])})</li>"
+        f"<li>{claim_kind(claim)}, {HOLDS[bool(claim['holds'])]}: {safe(claim['claim'])} ({safe(claim['seen'])})</li>"
         for claim in as_tables(result["claims"])
     )
     notes = "".join(f"<p>Note: {safe(note)}</p>" for note in as_list(result["notes"]))
-    tried = f"<p>What was tried: {safe(attempts_for(result))}</p>" if attempts_for(result) else ""
+    remarks = "".join(f"<p>{words}: {safe(result[key])}</p>" for key, words in REMARKS.items() if result[key])
     return (
         f'<section id="{safe(result["item"])}"><h2>{safe(result["item"])}: {safe(result["title"])}</h2>'
-        f"<p><b>{safe(verdict_of(result))}</b></p>{shown}{pictures}<ul>{claims}</ul>{notes}"
-        f"{tried}<p>What differs from the paper: {safe(result['differs'])}</p>"
-        f'<p class="small">Rule: {safe(result["rule"])}</p>'
+        f"<p><b>{safe(outcome_text(result))}</b></p>{shown}{pictures}<ul>{claims}</ul>{notes}{remarks}"
         f'<p class="small"><code>{safe(result["command"])}</code>, {safe(cost_text(result))}</p></section>'
     )
 
 
-def attempts_for(result: Result) -> str:
-    """What was tried to reproduce the item; empty for one that is reproduced."""
-    if result["verdict"] == "reproduced":
-        return ""
-    name = str(result["item"])
-    whole = name.partition(":")[0]
-    if result["as_published"]:
-        return ATTEMPTS.get(f"{whole}, as published", "")
-    return ATTEMPTS.get(name) or ATTEMPTS.get(whole, "")
+def claim_kind(claim: Mapping[str, object]) -> str:
+    """Whose claim it is, and whether the item stands or falls with it."""
+    if not claim["by_paper"]:
+        return "fedclade's own"
+    return "main claim" if claim["main"] else "beside it"
 
 
 def cost_text(result: Result) -> str:
@@ -220,15 +219,13 @@ def cells(line: Mapping[str, object]) -> tuple[str, ...]:
     ours = number_text(line["ours"])
     if isinstance(spread, float) and spread > 0:
         ours += f" ± {number_text(spread)}"
-    difference, verdict = line["difference"], str(line["verdict"]) or "-"
-    apart = f"{difference:+.2f}" if isinstance(difference, int | float) else "-"
+    apart = difference(line)
     return (
         str(line["row"]),
         str(line["column"]),
         number_text(line["printed"]),
         ours,
-        apart,
-        verdict if line.get("counts", True) or verdict == "-" else f"({verdict})",
+        "-" if apart is None else f"{apart:+.2f}",
     )
 
 

@@ -31,7 +31,7 @@ from fedclade.store.run_folder import RunFolder
 from fedclade_papers import result_files, stored_results
 from fedclade_papers.expected_times import duration_text, minutes_left
 from fedclade_papers.item import Item, Setting, Terms, recipe_fields
-from fedclade_papers.outdated_runs import check_data, remove_outdated_runs
+from fedclade_papers.outdated_runs import check_data, method_digest, note_code, remove_outdated_runs
 from fedclade_papers.pictures import draw_pictures
 from fedclade_papers.registry import item_order
 from fedclade_papers.result_files import Result
@@ -39,9 +39,9 @@ from fedclade_papers.run_plans import all_plans, is_finished, longest_first, set
 from fedclade_papers.run_results import ItemRuns
 from fedclade_papers.weights import file_of, make_weights
 
-FORMAT = 1  # of a result; one of another format is made anew
+FORMAT = 2  # of a result; one of another format is made anew
 HERE = Path(__file__).parent
-PRESENTATION_FILES = ("results_page.py", "result_files.py", "glossary.py", "attempts.py")
+PRESENTATION_FILES = ("results_page.py", "item_pages.py", "headlines.py", "result_files.py", "glossary.py")
 INTERRUPTED = "interrupted"  # as a run says it
 REPEAT_HINT = "the same command again: it goes on where it was stopped, but for encoders and networks, which begin anew"
 REMOVE_HINT = "remove that run's folder: the same command makes it anew"
@@ -145,7 +145,7 @@ def make_result(item: Item, terms: Terms, jobs: int, display: ProgressDisplay) -
     path = folder / "results" / f"{result_files.stem_of({'item': item.name})}.json"
     before = read_result(path)
     if before is not None and before.get("recipe_sha256") == recipe:
-        display.show(f"{item.name}: {result_files.verdict_of(before)}, as it was")
+        display.show(f"{item.name}: {result_files.outcome_text(before)}, as it was")
         return before
     check_data(settings)
     if uses_umap(plans.values()):
@@ -161,7 +161,7 @@ def make_result(item: Item, terms: Terms, jobs: int, display: ProgressDisplay) -
         outcome = item.read(ItemRuns(terms, settings, display.show))
     result = {
         "format": FORMAT,
-        **result_files.as_data(item, outcome, with_verdict=terms.scale != "tiny"),  # two rounds show only that it runs
+        **result_files.as_data(item, outcome),
         "scale": terms.scale,
         "as_published": terms.published,
         "command": command(item, terms),
@@ -183,7 +183,7 @@ def make_result(item: Item, terms: Terms, jobs: int, display: ProgressDisplay) -
         write_file(path.with_suffix(f".{end}"), content)
     write_file(path, json.dumps(json_value(result), indent=1, allow_nan=False).encode())
     result_files.write_all(read_results(folder / "results"), folder)
-    display.show(f"{item.name}: {result_files.verdict_of(result)}")
+    display.show(f"{item.name}: {result_files.outcome_text(result)}")
     return json.loads(path.read_bytes())  # type: ignore[no-any-return]  # what was just written
 
 
@@ -232,6 +232,7 @@ def run_all(
         finish(able, held, jobs=jobs, progress_for=display.progress_of, extra_work=missing)
     finish(left, held, jobs=jobs, progress_for=display.progress_of)
     for path, plan in plans.items():
+        note_code(path, plan)
         if plan.method.needs().model_path is None:  # its checkpoint holds the models on the way to those at the end
             RunFolder.open(path).remove_checkpoints()
 
@@ -270,12 +271,14 @@ def read_result(path: Path) -> Result | None:
 def digest(item: Item, settings: Sequence[Setting], plans: Mapping[Path, Experiment], terms: Terms) -> str:
     """A checksum of the recipe: a stored result with another one is made anew.
 
-    It covers every experiment except its folders, every encoder and network, and all code that reads results.
+    It covers every experiment except its folders, the code of every method, every encoder and network, and all code
+    that reads results.
     """
+    methods = sorted({method_digest(plan) for plan in plans.values()})
     asked = [plan.toml().replace(str(terms.folder), "") for plan in plans.values()]
     trained = [recipe_fields(each) for setting in settings for each in setting_at_scale(setting, terms).weights]
     reading = [sources_in(HERE), inspect.getsource(sys.modules[item.read.__module__])]
-    whole = json.dumps([item.name, terms.name, sorted(asked), trained, reading])
+    whole = json.dumps([item.name, terms.name, sorted(asked), methods, trained, reading])
     return hashlib.sha256(whole.encode()).hexdigest()
 
 

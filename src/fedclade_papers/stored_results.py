@@ -17,9 +17,6 @@ class StoredLine:
     printed: StoredNumber
     ours: StoredNumber
     deviation: StoredNumber
-    difference: StoredNumber
-    verdict: str
-    counts: bool = True
 
 
 @dataclass(frozen=True)
@@ -30,6 +27,7 @@ class StoredClaim:
     holds: bool
     seen: str
     main: bool
+    by_paper: bool
 
 
 @dataclass(frozen=True)
@@ -54,9 +52,9 @@ class StoredResult:
     item: str
     paper: str
     title: str
-    verdict: str
     rule: str
     differs: str
+    missing: str
     lines: list[StoredLine]
     claims: list[StoredClaim]
     series: dict[str, StoredCurve | StoredMatrix]

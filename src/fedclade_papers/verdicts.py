@@ -1,61 +1,54 @@
-"""The rules of verdicts, the same for all items. The page of results lists changes made after a result was seen.
+"""The five verdicts, and how a claim of a paper comes to one.
 
-A line is reproduced if ours is within its tolerance of the printed number. Otherwise it has the same direction if it
-stands to the number that it is compared with as the printed ones stand to each other: above, below, or equal. Otherwise
-it is not reproduced.
+A claim is judged at the printed size, in two readings where there are two: as the paper's text has it, and as its
+authors' code does it. It is reproduced if it holds by the text; if only their code makes it hold, the verdict says so.
+It is refuted if it was tried in every reading and holds in none. It is not testable here if the experiment needs what
+is not to be had, and open if it was not tried yet: then the verdict says how long that takes.
 
-An item is not reproduced if one of its main claims does not hold, or if it has none and a line is not reproduced. It is
-reproduced if all claims hold and all lines are reproduced. Between these it has the same direction.
+An item stands where the worst of its main claims stands. Numbers of rivals and variances are shown and decide nothing.
 """
 
-from fedclade_papers.item import Outcome, ResultLine, Verdict
+from collections.abc import Iterable, Mapping
+from typing import Literal
 
+Reading = Literal["text", "code"]
+Verdict = Literal["reproduced", "reproduced by the authors' code", "refuted", "not testable here", "open"]
+VERDICTS: tuple[Verdict, ...] = (
+    "reproduced",
+    "reproduced by the authors' code",
+    "refuted",
+    "not testable here",
+    "open",
+)
+WORST_FIRST: tuple[Verdict, ...] = (
+    "refuted",
+    "not testable here",
+    "open",
+    "reproduced by the authors' code",
+    "reproduced",
+)
+MEANINGS: dict[Verdict, str] = {
+    "reproduced": "it holds at the printed size, by the paper's text",
+    "reproduced by the authors' code": "it holds at the printed size as their code has it, and not by the text",
+    "refuted": "it was tried at the printed size, in every reading that there is, and does not hold",
+    "not testable here": "the experiment needs data or settings that are not to be had",
+    "open": "it was not tried at the printed size; the hours that this takes on two cores stand beside it",
+}
 TOLERANCE_POINTS = 2.0  # of accuracy: within so many percentage points a printed one is reproduced
 EQUAL_POINTS = 0.5  # points: accuracies that are no further apart are equal
-ACCURACY_RULE = (
-    f"An accuracy is reproduced within {TOLERANCE_POINTS:g} percentage points of the printed one. Otherwise it has the "
-    "same direction if it stands to FLT's (FLT's own: to FedAvg's) as the printed ones do: above, below, or equal "
-    f"within {EQUAL_POINTS:g} points. A variance is reproduced within a factor of two, and has a direction likewise. "
-    "The item is not reproduced if one of its main claims fails, reproduced if all claims hold and all accuracies are "
-    "reproduced, and has the same direction otherwise. Variances do not count for that, nor do methods that are no "
-    "better than the same answer to everything; their verdicts stand in brackets. A method that puts everybody into "
-    "one group is FedAvg: it is not said to be ahead of other methods."
-)
-CLAIMS_RULE = (
-    "The item prints curves or pictures, no numbers: it is judged by what the paper says of them. Reproduced if all "
-    "claims hold, not reproduced if a main one fails, the same direction otherwise. Where the text gives a number, "
-    "that is a line of the table."
-)
 
 
-def line_verdict(line: ResultLine) -> Verdict:
-    """The verdict of one number."""
-    if line.printed is None or line.ours is None:
-        return ""
-    if line.printed == line.ours or abs(line.ours - line.printed) <= line.tolerance:
+def claim_verdict(holds: Mapping[Reading, bool], readings: Iterable[Reading], missing: str) -> Verdict:
+    """The verdict of a claim, from the readings in which it was tried at the printed size, and those that there are."""
+    if missing:
+        return "not testable here"
+    if holds.get("text"):
         return "reproduced"
-    if line.compared_with is not None:
-        printed, ours = line.compared_with
-        if direction(line.printed, printed, line.equal_within) == direction(line.ours, ours, line.equal_within):
-            return "same direction"
-    return "not reproduced"
+    if holds.get("code"):
+        return "reproduced by the authors' code"
+    return "refuted" if holds and set(readings) <= set(holds) else "open"
 
 
-def direction(one: float, other: float, equal_within: float) -> int:
-    """1: above; -1: below; 0: equal within `equal_within`."""
-    if one == other or abs(one - other) <= equal_within:
-        return 0
-    return 1 if one > other else -1
-
-
-def outcome_verdict(outcome: Outcome) -> Verdict:
-    """The verdict of an item."""
-    verdicts = [verdict for line in outcome.lines if not line.is_excluded and (verdict := line_verdict(line))]
-    if not verdicts and not outcome.claims:
-        return ""
-    if any(claim.main and not claim.holds for claim in outcome.claims):
-        return "not reproduced"
-    if not outcome.claims and "not reproduced" in verdicts:
-        return "not reproduced"
-    whole = all(verdict == "reproduced" for verdict in verdicts) and all(claim.holds for claim in outcome.claims)
-    return "reproduced" if whole else "same direction"
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """The verdict of an item from those of its main claims; open, if there are none."""
+    return min(verdicts, key=WORST_FIRST.index, default="open")

@@ -25,7 +25,7 @@ NETWORK = NetworkRecipe(name="net", source="digits", clients=4, examples=50, ste
 
 
 def read(found: ItemRuns) -> Outcome:
-    lines = accuracy_lines(found, "digits", {"Local": (95.0, 1.0), "FedAvg": (50.0, 9.0)}, "Local")
+    lines = accuracy_lines(found, "digits", {"Local": (95.0, 1.0), "FedAvg": (50.0, 9.0)})
     claim = ahead_claim(found, "digits", "Local", "FedAvg", 0, "Local is ahead")
     return Outcome(lines, (claim,), {"FedAvg": found.curve("digits", "FedAvg")})
 

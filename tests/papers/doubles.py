@@ -9,10 +9,9 @@ import numpy as np
 
 from fedclade.core import Assignment
 from fedclade.store.run_folder import RunFolder
-from fedclade_papers.item import Item, Outcome, Scale, Setting, Terms, Verdict
+from fedclade_papers.item import Item, Outcome, Scale, Setting, Terms
 from fedclade_papers.run_plans import folder_of
 from fedclade_papers.run_results import ItemRuns
-from fedclade_papers.verdicts import line_verdict, outcome_verdict
 
 Facts = Mapping[int, Mapping[str, object]]
 """By round."""
@@ -70,19 +69,18 @@ def homes(home: Mapping[str, int]) -> Assignment:
     return Assignment(np.zeros((max(home.values()) + 1, 1), np.float32), dict(home))
 
 
-def shown(outcome: Outcome, row: str, column: str) -> tuple[float | None, float | None, Verdict]:
-    """The one line of this row and column: printed, ours to nine digits, its verdict."""
+def shown(outcome: Outcome, row: str, column: str) -> tuple[float | None, float | None]:
+    """The one line of this row and column: printed, and ours to nine digits."""
     (one,) = [each for each in outcome.lines if (each.row, each.column) == (row, column)]
-    return one.printed, one.ours if one.ours is None else round(one.ours, 9), line_verdict(one)
+    return one.printed, one.ours if one.ours is None else round(one.ours, 9)
 
 
-def check(outcome: Outcome, verdict: Verdict, *fails: str) -> None:
-    """The item has this verdict; the claims that contain one of these words fail, and all others hold."""
+def check(outcome: Outcome, *fails: str) -> None:
+    """The claims that contain one of these words fail, and all others hold."""
     texts = {f"{claim.text} {claim.evidence}": claim.holds for claim in outcome.claims}
     assert texts
     assert {text: not any(words in text for words in fails) for text in texts} == texts
     assert all(any(words in text for text in texts) for words in fails)
-    assert outcome_verdict(outcome) == verdict
 
 
 def holds(outcome: Outcome, *words: str) -> set[bool]:

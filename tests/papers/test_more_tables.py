@@ -1,4 +1,4 @@
-"""FLT's tables 5 to 10, read from runs made up by hand."""
+"""FLT's tables 5 and 6, and the training half of tables 7 to 10, read from runs made up by hand."""
 
 from dataclasses import replace
 from itertools import product
@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from fedclade.core import Assignment
-from fedclade_papers import flt_table5, flt_table6, flt_table7, flt_table8, flt_table9, flt_table10
-from fedclade_papers.item import Item, Terms, Verdict
+from fedclade_papers import flt_table1, flt_table2, flt_table3, flt_table4, flt_table5, flt_table6
+from fedclade_papers.item import Item, Terms
 from fedclade_papers.run_plans import experiment_of
-from fedclade_papers.verdicts import outcome_verdict
 from papers import printed
 from papers.doubles import check, climbed, found_in, holds, ran, runs_of, shown
 from papers.printed import DATA_SETS, NETS, halves, rows
@@ -27,12 +26,12 @@ def test_table_5_with_the_papers_own_numbers(tmp_path: Path) -> None:
         curves = {label: {4: numbers[place], 8: numbers[place + 3]} for place, label in enumerate(METHODS)}
         climbed(found, "s2-cifar10-M{M}-rho{rho}-E{E}".format(**blocks[name]), curves)
     outcome = flt_table5.ITEM.read(found)
-    check(outcome, "reproduced")
+    check(outcome)
     assert len(outcome.lines) == 48
     for name, numbers in page.items():
         for (rounds, label), number in zip(product((50, 100), METHODS), numbers, strict=True):
             row = "M={M}, rho={rho}, E={E}, T={T}".format(**blocks[name], T=rounds)
-            assert shown(outcome, row, f"{label} accuracy") == (number, number, "reproduced")
+            assert shown(outcome, row, f"{label} accuracy") == (number, number)
 
 
 @pytest.mark.parametrize("helps", [*HELPS, ""])
@@ -47,7 +46,7 @@ def test_table_5_one_thing_at_a_time(helps: str, tmp_path: Path) -> None:
         ends = {label: base + 3 * (helps == "ahead of FedSEM" and label != "FedSEM") for label in METHODS}
         curves = {label: {4: end - 3 * (helps == "more rounds"), 8: end} for label, end in ends.items()}
         climbed(found, f"s2-cifar10-M{clients}-rho{share}-E{epochs}", curves)
-    check(flt_table5.ITEM.read(found), "not reproduced", *(words for words in HELPS if words != helps))
+    check(flt_table5.ITEM.read(found), *(words for words in HELPS if words != helps))
 
 
 # The paper's table 13, the half that encodes: 16 filters of 3 x 3 x 1, 4 of 3 x 3 x 16, 196 to 128; with biases.
@@ -60,14 +59,14 @@ ONCE = 100 * ENCODER + 5 * 100 * 128  # M W_enc + k M e
 
 
 @pytest.mark.parametrize(
-    ("flt", "ifca", "fails", "verdict"),
+    ("flt", "ifca", "fails"),
     [
-        (ONCE, 6, [], "reproduced"),
-        (4 * ONCE, 2, ["but for what is sent once", "IFCA"], "not reproduced"),  # 13 % and 67 % off
-        (ONCE, 7, ["IFCA"], "not reproduced"),  # a factor of 3.5 instead of 3
+        (ONCE, 6, []),
+        (4 * ONCE, 2, ["but for what is sent once", "IFCA costs", "formula"]),  # 13 % and 67 % off
+        (ONCE, 7, ["IFCA costs", "formula"]),  # a factor of 3.5 instead of 3
     ],
 )
-def test_table_6(flt: int, ifca: int, fails: list[str], verdict: Verdict, tmp_path: Path) -> None:
+def test_table_6(flt: int, ifca: int, fails: list[str], tmp_path: Path) -> None:
     """31.802 million one way: FedSEM sends 63.604, IFCA 190.812 with C = 5, FLT 2.6596 more than FedSEM.
 
     Runs sent numbers of four bytes, one half of them up.
@@ -79,18 +78,16 @@ def test_table_6(flt: int, ifca: int, fails: list[str], verdict: Verdict, tmp_pa
     for label, count in sent.items():
         ran(found, "communication", label, result={"bytes_up": 2 * count, "bytes_down": 2 * count})
     outcome = flt_table6.ITEM.read(found)
-    check(outcome, verdict, *fails)
+    check(outcome, *fails)
     for label, millions in printed_.items():
-        found_printed, ours, line_verdict = shown(outcome, label, "millions of numbers sent")
-        assert [found_printed, ours] == pytest.approx([millions, sent[label] / 1e6])
-        assert (line_verdict == "reproduced") == (ours == pytest.approx(millions, rel=0.01))
+        assert shown(outcome, label, "millions of numbers sent") == pytest.approx((millions, sent[label] / 1e6))
 
 
 TRAINED = [
-    (flt_table7.ITEM, "s1-mnist", "MNIST ", printed.TABLE_7, DATA_SETS),
-    (flt_table8.ITEM, "s2-mnist", "MNIST ", printed.TABLE_8, DATA_SETS),
-    (flt_table9.ITEM, "s3-mlp", "MLP ", printed.TABLE_9, NETS),
-    (flt_table10.ITEM, "s4-mlp", "MLP ", printed.TABLE_10, NETS),
+    (flt_table1.ITEM, "s1-mnist", "MNIST ", printed.TABLE_7, DATA_SETS),
+    (flt_table2.ITEM, "s2-mnist", "MNIST ", printed.TABLE_8, DATA_SETS),
+    (flt_table3.ITEM, "s3-mlp", "MLP ", printed.TABLE_9, NETS),
+    (flt_table4.ITEM, "s4-mlp", "MLP ", printed.TABLE_10, NETS),
 ]
 
 
@@ -129,8 +126,6 @@ def test_training_accuracy(
         columns = ("train accuracy", "train variance", "accuracy", "variance")
         lines = [shown(outcome, label, f"{words}{column}") for column in columns]
         assert [lines[0][1], lines[1][1]] == pytest.approx([np.mean(right), np.var(right)], rel=1e-5)
-        assert [each[0] for each in lines] == ([*train[label], *test[label]] if label in train else [None] * 4)
-        assert lines[2][2] == ("reproduced" if label in train else "")
-    assert not any(each.is_excluded for each in outcome.lines if each.column.endswith("accuracy"))
+        if label in train:
+            assert [each[0] for each in lines] == [*train[label], *test[label]]
     assert holds(outcome, "FLT", "FedAvg", "%") == {True}
-    assert outcome_verdict(outcome) == "same direction"  # training accuracies are far from the printed ones

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from fedclade.core import Damaged, InputError
+from fedclade.methods import FedAvg
+from fedclade_papers import runner
 from fedclade_papers.item import Outcome, Terms
 from fedclade_papers.run_plans import is_finished, plans_of
 from fedclade_papers.runner import HERE, SomeItemsFailed, digest, reproduce, sources_in
@@ -24,6 +26,33 @@ def test_a_run_of_another_experiment_is_made_anew(copy: Terms) -> None:
     assert seen.messages[0] == (
         "digits local-seed0: the run there is of another experiment; it is removed and made anew"
     )
+
+
+def test_a_run_by_other_code_of_its_method_is_made_anew(copy: Terms) -> None:
+    """FedAvg's code is said to have been another: its runs are made anew, and noted; Local's are kept."""
+    runs = copy.folder / "small" / "runs" / "digits"
+    noted = (runs / "fedavg-seed0.code").read_text()
+    for seed in (0, 1):
+        (runs / f"fedavg-seed{seed}.code").write_text("other code")
+    (copy.folder / "small" / "results" / "a-table1.json").unlink()
+    seen = Seen()
+    reproduce([TABLE], copy, jobs=1, display=seen.display)
+    assert {line.split()[0] for line in seen.runs} == {"fedavg-seed0", "fedavg-seed1"}
+    assert seen.messages[0] == (
+        "digits fedavg-seed0: the run there is by other code of its method; it is removed and made anew"
+    )
+    assert (runs / "fedavg-seed0.code").read_text() == noted
+
+
+def test_results_are_of_the_code_of_their_methods(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same recipe by other code of a method is another one."""
+    terms = Terms(tmp_path)
+    plans = plans_of(SETTING, terms)
+    before = digest(TABLE, (SETTING,), plans, terms)
+    monkeypatch.setattr(runner, "method_digest", lambda plan: "other" if plan.method == FedAvg() else "same")
+    after = digest(TABLE, (SETTING,), plans, terms)
+    monkeypatch.setattr(runner, "method_digest", lambda _: "same")
+    assert len({before, after, digest(TABLE, (SETTING,), plans, terms)}) == 3
 
 
 def test_a_run_folder_with_something_else_in_it_is_kept(copy: Terms) -> None:

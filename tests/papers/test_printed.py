@@ -12,12 +12,10 @@ from papers import printed
 from papers.printed import DATA_SETS, NETS, halves, rows
 
 PRINTED: list[tuple[str, str, object]] = [
-    ("flt_table7", "PRINTED_TRAIN", halves(printed.TABLE_7, DATA_SETS)[0]),
-    ("flt_table8", "PRINTED_TRAIN", halves(printed.TABLE_8, DATA_SETS)[0]),
-    ("flt_table8", "PRINTED", halves(printed.TABLE_8, DATA_SETS)[1]),
-    ("flt_table9", "PRINTED_TRAIN", halves(printed.TABLE_9, NETS)[0]),
-    ("flt_table9", "PRINTED", halves(printed.TABLE_9, NETS)[1]),
-    ("flt_table10", "PRINTED_TRAIN", halves(printed.TABLE_10, NETS)[0]),
+    ("flt_table1", "PRINTED_TRAIN", halves(printed.TABLE_7, DATA_SETS)[0]),
+    ("flt_table2", "PRINTED_TRAIN", halves(printed.TABLE_8, DATA_SETS)[0]),
+    ("flt_table3", "PRINTED_TRAIN", halves(printed.TABLE_9, NETS)[0]),
+    ("flt_table4", "PRINTED_TRAIN", halves(printed.TABLE_10, NETS)[0]),
     ("flt_table5", "METHODS", ("FedSEM", "FLT (Enc1)", "FLT (Enc2)")),
     ("flt_figure5", "ROUNDS", 20),  # "in roughly 20 communication rounds"
     ("flt_figure7", "STUCK_ROUND", 15),  # FedSEM "gets stuck at comm. round 15"

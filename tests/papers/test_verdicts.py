@@ -1,62 +1,97 @@
-"""The rules of verdicts, on numbers made up by hand."""
+"""The five verdicts, on claims made up by hand."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 
-from fedclade_papers.item import Claim, Outcome, ResultLine, Verdict
-from fedclade_papers.verdicts import line_verdict, outcome_verdict
+from fedclade_papers.flt_table2 import ITEM
+from fedclade_papers.registry import ITEMS, item_named
+from fedclade_papers.result_files import Result
+from fedclade_papers.verdict_units import Unit, units_of
+from fedclade_papers.verdicts import MEANINGS, VERDICTS, WORST_FIRST, Reading, Verdict, claim_verdict, worst
 
-NEVER = float("inf")
-LINE = ResultLine(row="", column="", printed=80.0, ours=80.0, tolerance=2.0, equal_within=0.5)
-
-
-@pytest.mark.parametrize(
-    ("printed", "ours", "other", "verdict"),
-    [
-        (80.0, 81.9, None, "reproduced"),
-        (80.0, 78.0, None, "reproduced"),
-        (80.0, 82.1, None, "not reproduced"),
-        # Printed 20 points below FLT's 97: below here too, by more than half a point; or above; or equal.
-        (77.0, 60.0, (97.0, 61.0), "same direction"),
-        (77.0, 62.0, (97.0, 61.0), "not reproduced"),
-        (77.0, 60.6, (97.0, 61.0), "not reproduced"),
-        # Printed equal: within half a point here too.
-        (97.2, 61.4, (97.0, 61.0), "same direction"),
-        (97.2, 62.0, (97.0, 61.0), "not reproduced"),
-        # Rounds to a target that is never reached.
-        (NEVER, NEVER, None, "reproduced"),
-        (NEVER, 400.0, (300.0, 200.0), "same direction"),
-        (NEVER, 100.0, (300.0, 200.0), "not reproduced"),
-        (300.0, NEVER, (NEVER, NEVER), "not reproduced"),
-        (None, 3.0, None, ""),
-        (3.0, None, None, ""),
-    ],
-)
-def test_lines(printed: float | None, ours: float | None, other: tuple[float, float] | None, verdict: Verdict) -> None:
-    assert line_verdict(replace(LINE, printed=printed, ours=ours, compared_with=other)) == verdict
-
-
-HOLDS, FAILS, BESIDE = Claim("", True, ""), Claim("", False, ""), Claim("", False, "", main=False)
-WRONG, NEAR = replace(LINE, ours=10.0), replace(LINE, ours=70.0, compared_with=(90.0, 85.0))
+BY_CODE: Verdict = "reproduced by the authors' code"
 
 
 @pytest.mark.parametrize(
-    ("lines", "claims", "verdict"),
+    ("holds", "missing", "verdict"),
     [
-        ((LINE,), (HOLDS,), "reproduced"),
-        ((LINE, WRONG), (HOLDS,), "same direction"),
-        ((LINE, replace(WRONG, is_excluded=True)), (HOLDS,), "reproduced"),
-        ((LINE,), (HOLDS, FAILS), "not reproduced"),
-        ((LINE,), (HOLDS, BESIDE), "same direction"),
-        ((), (HOLDS,), "reproduced"),
-        ((), (FAILS,), "not reproduced"),
-        ((LINE,), (), "reproduced"),
-        ((LINE, NEAR), (), "same direction"),
-        ((LINE, WRONG), (), "not reproduced"),
-        ((replace(LINE, printed=None),), (), ""),
-        ((), (), ""),
+        ({"text": True}, "", "reproduced"),
+        ({"text": True, "code": False}, "", "reproduced"),
+        ({"text": False, "code": True}, "", BY_CODE),
+        ({"text": False, "code": False}, "", "refuted"),
+        ({"text": False}, "", "open"),  # the other reading was not tried with this claim
+        ({}, "", "open"),
+        ({"text": True, "code": True}, "LEAF's files", "not testable here"),
     ],
 )
-def test_items(lines: tuple[ResultLine, ...], claims: tuple[Claim, ...], verdict: Verdict) -> None:
-    assert outcome_verdict(Outcome(lines, claims)) == verdict
+def test_a_claim(holds: Mapping[Reading, bool], missing: str, verdict: Verdict) -> None:
+    assert claim_verdict(holds, ("text", "code"), missing) == verdict
+
+
+def test_an_item_stands_where_its_worst_claim_stands() -> None:
+    assert worst(["reproduced", "refuted", "open"]) == "refuted"
+    assert worst(["reproduced", BY_CODE]) == BY_CODE
+    assert worst(["reproduced", "reproduced"]) == "reproduced"
+    assert worst([]) == "open"
+    assert set(MEANINGS) == set(VERDICTS) == set(WORST_FIRST)
+
+
+def result(claims: Mapping[str, bool], *, published: bool = False, item: str = "flt-table2:mnist") -> Result:
+    """A stored result: a claim that begins with + is a main one, with - one beside it, with o fedclade's own."""
+    rows = [
+        {"claim": text, "holds": holds, "seen": "", "main": text[0] == "+", "by_paper": text[0] != "o"}
+        for text, holds in claims.items()
+    ]
+    return {"item": item, "scale": "paper", "as_published": published, "claims": rows, "lines": [], "notes": []}
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "verdict"),
+    [
+        ({"+a": True, "+b": True}, {"+a": True, "+b": False}, "reproduced"),
+        ({"+a": False, "+b": True}, {"+a": True, "+b": False}, BY_CODE),
+        ({"+a": False, "+b": True}, {"+a": False, "+b": True}, "refuted"),
+        ({"+a": True, "-b": False, "oc": False}, {"+a": True, "-b": False}, "reproduced"),  # rivals decide nothing
+        ({"+a": False}, None, "open"),  # the authors' code does something else, and was not tried
+        ({"+a": True}, None, "reproduced"),
+        (None, None, "open"),
+    ],
+)
+def test_a_part_of_an_item(text: dict[str, bool] | None, code: dict[str, bool] | None, verdict: Verdict) -> None:
+    both = [*([result(text)] if text else []), *([result(code, published=True)] if code else [])]
+    (unit,) = (each for each in units_of(both) if each.name == "flt-table2:mnist")
+    assert unit.verdict == verdict
+
+
+def test_an_item_with_one_reading_is_refuted_by_it() -> None:
+    (unit,) = (each for each in units_of([result({"+a": False}, item="cfl-newcomers")]) if each.name == "cfl-newcomers")
+    assert unit.verdict == "refuted"
+
+
+def test_every_claim_is_there_once_and_the_main_ones_first() -> None:
+    both = [result({"oc": True, "-b": False, "+a": True}), result({"+a": True, "-b": True}, published=True)]
+    (unit,) = (each for each in units_of(both) if each.name == "flt-table2:mnist")
+    assert [(claim.text, claim.verdict) for claim in unit.claims] == [
+        ("+a", "reproduced"),
+        ("-b", BY_CODE),
+        ("oc", "reproduced"),
+    ]
+
+
+def test_items_are_there_once_in_parts_or_as_a_whole() -> None:
+    """Small scale gives no verdict. An item that was run as a whole has no parts; all others have all of theirs."""
+    small = {**result({"+a": True}), "scale": "small"}
+    names = [unit.name for unit in units_of([small, result({"+a": True}, item="flt-table2")])]
+    assert len(names) == len(set(names))
+    assert {name.partition(":")[0] for name in names} == set(ITEMS)
+    assert "flt-table2" in names
+    assert not {f"flt-table2:{part}" for part in ITEM.parts} & set(names)
+    assert {f"flt-table1:{part}" for part in ITEMS["flt-table1"].parts} <= set(names)
+
+
+def test_what_is_open_takes_hours_and_what_is_missing_is_said() -> None:
+    assert Unit(item_named("flt-table1:cifar10"), {}).hours > 1
+    lacking = replace(ITEM, missing="the data")
+    assert Unit(lacking, {"text": result({"+a": True})}).verdict == "not testable here"

@@ -12,6 +12,7 @@ import fedclade as fc
 from fedclade.core import Assignment, Groups
 from fedclade.data import Federation
 from fedclade.fleet import Updates
+from fedclade.methods.flt import training
 from fedclade.methods.flt.training import Graph, automatic_reach, mean_by_model, outlying_clients, relatedness_graph
 from fedclade.testing import play_run
 
@@ -55,8 +56,8 @@ def test_mixing_is_that_of_the_loop(seed: int, heard: set[int], soft: bool) -> N
     rng = np.random.default_rng(seed)
     half = rng.uniform(size=(5, 5)) * 4
     graph = relatedness_graph(IDS, (half + half.T).astype(np.float32), 4.0, soft=soft)
-    old = rng.normal(size=(len(graph.weights), 3)).astype(np.float32)
-    before = old.copy()
+    whole = rng.normal(size=(1 + len(graph.weights), 3)).astype(np.float32)  # the first is the model of all
+    before, old = whole.copy(), whole[1:]
     examples = rng.integers(1, 50, size=5).tolist()
     there = sorted(heard)
     trained = rng.normal(size=(5, 3)).astype(np.float32)
@@ -65,9 +66,12 @@ def test_mixing_is_that_of_the_loop(seed: int, heard: set[int], soft: bool) -> N
     related = graph.weights_between(IDS).astype(np.float64)
     spoke = tuple(IDS[each] for each in there)
     counts = np.array([examples[each] for each in there], np.int64)
-    new = graph.mix(old, spoke, trained[there], counts, {})
-    stale = graph.mix(old, spoke, trained[there], counts, dict(zip(IDS, examples, strict=True)))
-    np.testing.assert_array_equal(old, before)
+    new = graph.mix(whole, spoke, trained[there], counts, {})
+    stale = graph.mix(whole, spoke, trained[there], counts, dict(zip(IDS, examples, strict=True)))
+    np.testing.assert_array_equal(whole, before)
+    for mixed in (new, stale):
+        np.testing.assert_array_equal(mixed[0], before[0])
+    new, stale = new[1:], stale[1:]
     by_participants, by_all = by_loop(related, own, examples, there), by_loop(related, own, examples, list(range(5)))
     for number, client in enumerate(IDS):
         row = graph.row_by_client[client]
@@ -83,9 +87,29 @@ def test_weights_are_those_of_the_clients_themselves() -> None:
     graph = Graph(
         IDS, np.array([[1, 1, 1, 0, 0], [0, 0, 0, 1, 1]], np.float32), {"a": 0, "b": 0, "c": 0, "d": 1, "e": 1}
     )
-    old = np.zeros((2, 1), np.float32)
+    old = np.zeros((3, 1), np.float32)
     new = graph.mix(old, ("e", "d"), np.array([[9], [3]], np.float32), np.array([5, 1]), {})
-    assert new.tolist() == [[0], [8]]
+    assert new.tolist() == [[0], [0], [8]]
+
+
+def test_only_neighbours_are_added_up_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundred clients in ten blocks of ten, a thousand parameters mixed seven at a time: the same, in one float."""
+    rng = np.random.default_rng(0)
+    ids = tuple(f"c{number:02d}" for number in range(100))
+    apart = np.subtract.outer(np.arange(100) // 10, np.arange(100) // 10) != 0
+    thin = np.triu(rng.random((100, 100)) < 0.4, 1)
+    graph = relatedness_graph(ids, np.where(apart | thin | thin.T, 9.0, 0.5).astype(np.float32), 1.0)
+    whole = rng.normal(size=(1 + len(graph.weights), 1000)).astype(np.float32)
+    trained, examples = rng.normal(size=(20, 1000)).astype(np.float32), rng.integers(1, 9, 20)
+    stale = dict.fromkeys(ids, 3)
+    monkeypatch.setattr(training, "PARAMETERS_AT_ONCE", 7)
+    mixed = graph.mix(whole, ids[::5], trained, examples, stale)
+    own = whole[1:][[graph.row_by_client[each] for each in ids]].astype(np.float64)
+    own[::5], counts = trained, np.full(100, 3.0)
+    counts[::5] = examples
+    weights = graph.weights_between(ids) * counts
+    by_hand = weights / weights.sum(axis=1, keepdims=True) @ own
+    np.testing.assert_allclose(mixed[1:][[graph.row_by_client[each] for each in ids]], by_hand, rtol=0, atol=1e-6)
 
 
 def test_a_newcomer_is_related_to_its_relatives_and_they_to_it() -> None:

@@ -235,8 +235,8 @@ class FLT:
             updates = fleet.train(starts, now)
             outliers = outlying_clients(starts, state.group_by_client, updates) if self.watch_updates else ()
             stale = fleet.examples(fleet.clients()) if self.absent == "stale" else {}
-            rows = graph.mix(models.rows[1:], updates.clients, updates.rows, updates.examples, stale)
-            return updates.clients, updates.loss, np.concatenate([models.rows[:1], rows]), outliers
+            rows = graph.mix(models.rows, updates.clients, updates.rows, updates.examples, stale)
+            return updates.clients, updates.loss, rows, outliers
         if self.watch_updates:  # case II: FedAvg in each group
             updates = fleet.train(starts, now)
             means, outliers = mean_by_model(starts, updates), outlying_clients(starts, state.group_by_client, updates)

@@ -16,12 +16,13 @@ from hashlib import sha256
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from fedclade.core import Assignment, ClientId, Groups, Rows
 from fedclade.fleet import Means, Updates
 from fedclade.methods.mixing import weighted_mean
 
-PARAMETERS_AT_ONCE = 2**16  # parameters that are mixed at once: memory stays flat for large models
+PARAMETERS_AT_ONCE = 2**9  # parameters that are mixed at once: a processor's cache holds them for all neighbours
 OUTLYING_UPDATE_FACTOR = 1.25  # of the usual distance: loose, since a question that was for nothing costs a sketch
 
 
@@ -43,17 +44,17 @@ class Graph:
         examples: NDArray[np.int64],
         stale: Mapping[ClientId, int],
     ) -> Rows:
-        """A W: new models for the rows `old`, which stay as they are, from the models of the clients that answered.
+        """A W: new models for the rows of `old` behind its first, from the models of the clients that answered.
 
-        `stale` are the examples of clients that weigh in with the model they have, unless they answered. A row none of
-        whose related clients is there keeps its model.
+        The first, the model of all, stays what it is. `stale` are the examples of clients that weigh in with the model
+        they have, unless they answered. A row none of whose related clients is there keeps its model.
         """
         columns = {client: number for number, client in enumerate(self.clients)}
         spoke = self.weights[:, [columns[client] for client in heard]].astype(np.float64) * examples
-        silent = np.zeros((len(old), len(old)))
+        silent = np.zeros((len(self.weights), len(self.weights)))
         for client in set(stale) & set(columns) - set(heard):
             silent[:, self.row_by_client[client]] += self.weights[:, columns[client]].astype(np.float64) * stale[client]
-        return weigh_models(np.concatenate([spoke, silent], axis=1), old, np.concatenate([trained, old]))
+        return weigh_models(spoke, trained, silent, old)
 
     def weights_between(self, clients: Sequence[ClientId]) -> NDArray[np.float32]:
         """(clients, clients): how much each of them learns from each."""
@@ -95,15 +96,24 @@ class Graph:
         return Graph(self.clients, self.weights[kept], row_by_client)
 
 
-def weigh_models(parts: NDArray[np.float64], old: Rows, models: Rows) -> Rows:
-    """Each row's parts, made to add to 1, times the models; the old row where there are none."""
-    total = parts.sum(axis=1)
-    some = total > 0
-    new = np.array(old, np.float32)
-    shares = parts[some] / total[some, None]
+def weigh_models(spoke: NDArray[np.float64], trained: Rows, silent: NDArray[np.float64], old: Rows) -> Rows:
+    """A new model for each row of `old` behind its first: the mean of its neighbours; the old one where there are none.
+
+    `spoke` weighs the trained models and `silent` the old ones. Only neighbours are added up, a piece of the parameters
+    at a time: with thousands of models the old and the new ones are all that is in memory.
+    """
+    total = spoke.sum(axis=1) + silent.sum(axis=1)
+    lonely = total == 0
+    total[lonely] = 1.0
+    new_shares = csr_array((spoke / total[:, None]).astype(np.float32))
+    old_shares = csr_array((silent / total[:, None] + np.diag(lonely.astype(np.float64))).astype(np.float32))
+    new = np.empty_like(old)
+    new[0] = old[0]
     for start in range(0, old.shape[1], PARAMETERS_AT_ONCE):
         piece = slice(start, start + PARAMETERS_AT_ONCE)
-        new[some, piece] = shares @ models[:, piece].astype(np.float64)
+        new[1:, piece] = new_shares @ trained[:, piece]
+        if old_shares.nnz:
+            new[1:, piece] += old_shares @ old[1:, piece]
     return new
 
 
