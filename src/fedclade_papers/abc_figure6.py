@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from fedclade.report.run_data import number as as_number
-from fedclade.store.events import EvaluationEvent
-from fedclade_papers.abc import PAPER, session, sessions
+from fedclade_papers.abc import PAPER, SOURCES, part_of, session, sessions
 from fedclade_papers.abc_table1 import ITEM as TABLE_1
 from fedclade_papers.item import Claim, Item, Outcome, Setting, Terms
 from fedclade_papers.run_results import ItemRuns
@@ -22,13 +20,11 @@ def read(found: ItemRuns) -> Outcome:
     """Curves, and how much accuracy goes down from one evaluation to the next."""
     series, claims = {}, []
     for setting in found.settings:
-        data = setting.name.split("-")[1].upper()
+        data = setting.name.split("-")[1].partition("_")[0].upper()
         drops: dict[str, float] = {}
         for label in found.labels(setting.name):
             series[f"{data}, {label}"] = found.curve(setting.name, label)
-            drops[label] = float(
-                np.mean([mean_drop(found, setting.name, label, seed) for seed in range(setting.seeds)])
-            )
+            drops[label] = float(np.mean([mean_drop(curve["y"]) for curve in found.curves(setting.name, label)]))
         claims.append(
             Claim(
                 f"{data}: ABC's curve is less wiggly than FedAvg's",
@@ -48,11 +44,9 @@ def read(found: ItemRuns) -> Outcome:
     return Outcome(claims=tuple(claims), series=series)
 
 
-def mean_drop(found: ItemRuns, setting: str, label: str, seed: int) -> float:
+def mean_drop(accuracy: list[float]) -> float:
     """How far accuracy falls between two evaluations, in points, as a mean over a run; a rise counts as 0."""
-    run = found.runs(setting, label)[seed]
-    reached = [100 * as_number(event.accuracy) for event in run.events(EvaluationEvent)]
-    return float(np.maximum(-np.diff(reached), 0.0).mean()) if len(reached) > 1 else 0.0
+    return float(np.maximum(-np.diff(accuracy), 0.0).mean()) if len(accuracy) > 1 else 0.0
 
 
 ITEM = Item(
@@ -62,5 +56,6 @@ ITEM = Item(
     differences=TABLE_1.differences,
     rule="Wiggly: how far accuracy falls between two evaluations, on the mean over a run; less is a tenth less.",
     settings=settings,
+    parts=tuple(part_of(data, 10) for data in SOURCES),
     read=read,
 )

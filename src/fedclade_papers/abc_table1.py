@@ -2,9 +2,20 @@
 
 import numpy as np
 
-from fedclade_papers.abc import EMNIST_NETWORK, OURS, PAPER, SESSIONS, TARGETS, sessions
+from fedclade_papers.abc import (
+    EMNIST_NETWORK,
+    FEDAVG,
+    LEAST_USED,
+    ORACLE,
+    OURS,
+    PAPER,
+    PARTS,
+    SESSIONS,
+    TARGETS,
+    sessions,
+)
 from fedclade_papers.curves import rounds_to
-from fedclade_papers.item import Claim, Item, Outcome, ResultLine
+from fedclade_papers.item import Claim, Item, Outcome, ResultLine, Setting
 from fedclade_papers.run_results import ItemRuns
 
 Gains = dict[tuple[str, str], list[float]]
@@ -36,64 +47,68 @@ PRINTED: dict[str, dict[str, tuple[tuple[float, float], ...]]] = {
 
 
 def read(found: ItemRuns) -> Outcome:
-    """Rounds to the target, for every session that was run, on the mean curve over seeds."""
+    """Rounds to the target of every run, and the share of them that is saved, session by session and seed by seed."""
     lines: list[ResultLine] = []
     gains: Gains = {}
     asked = {which: setting for which, setting in sessions(found.terms).items() if found.has(setting.name)}
     for (data, mix, clients, chosen), setting in asked.items():
-        ours = {label: rounds_of(found, setting.name, label, data) for label in found.labels(setting.name)}
         place = SESSIONS.index((clients, chosen))
-        fedavg, abc = PRINTED[data][mix][place]
-        printed = {"FedAvg": fedavg, "ABC": abc}
+        ours = {label: rounds_by_seed(found, setting.name, label, data) for label in found.labels(setting.name)}
+        printed = dict(zip((FEDAVG, "ABC"), PRINTED[data][mix][place], strict=True))
         if EMNIST_NETWORK in ours:
             printed[EMNIST_NETWORK] = PRINTED["FMNIST*"][mix][place][1]
-        for label, reached in ours.items():
-            lines.append(
-                ResultLine(
-                    row=f"{data} {mix}, N={clients}, K={chosen}",
-                    column=label,
-                    printed=printed.get(label),
-                    ours=reached
-                    if found.terms.is_full_scale or reached < NOT_CONVERGED
-                    else None,  # 40 rounds are too few to say so
-                )
-            )
-        limit = 2.0 * float(str(setting.run["rounds"]))  # a target that is never reached counts as twice the rounds
-        for label in (each for each in ("ABC", OURS, EMNIST_NETWORK) if each in ours):
-            for rival in ("FedAvg", "FedAvg, least used"):
-                gain = 1 - min(ours[label], limit) / min(ours[rival], limit)
-                gains.setdefault((label, rival), []).append(gain)
-    return Outcome(
-        tuple(lines),
-        (
-            fewer_rounds_claim(gains, "ABC", "FedAvg", "ABC needs fewer rounds than FedAvg"),
-            fewer_rounds_claim(
-                gains, EMNIST_NETWORK, "FedAvg", "FMNIST*: so does ABC with the network of EMNIST", main=False
-            ),
-            fewer_rounds_claim(gains, OURS, "FedAvg", "so does ABC by groups of drifts", main=False),
-            fewer_rounds_claim(
-                gains, "ABC", "FedAvg, least used", "ABC needs fewer rounds than the least used clients", main=False
-            ),
-            fewer_rounds_claim(gains, OURS, "FedAvg, least used", "so does ABC by groups of drifts", main=False),
-        ),
-        notes=(
-            "Printed, FMNIST*'s ABC column with K=10 is that of FMNIST, and its FedAvg column with N=50, K=2 repeats "
-            "other rows. The least used clients need no scores: what ABC gains over FedAvg may be owed to that alone.",
-        ),
-    )
+        row = f"{data} {mix}, N={clients}, K={chosen}"
+        lines += [rounds_line(found, row, label, printed.get(label), each) for label, each in ours.items()]
+        for label in (each for each in ours if each != FEDAVG):
+            for rival in (FEDAVG, LEAST_USED):
+                saved = shares_saved(ours[label], ours[rival], setting)
+                gains.setdefault((label, rival), []).extend(saved)
+                if rival == FEDAVG:
+                    theirs = None if label not in printed else printed_share(printed[label], printed[FEDAVG])
+                    mean = 100 * float(np.mean(saved))
+                    lines.append(
+                        ResultLine(row=row, column=f"{label}: % of FedAvg's rounds saved", printed=theirs, ours=mean)
+                    )
+    return Outcome(tuple(lines), claims_of(gains), notes=(NOTE,))
 
 
-def fewer_rounds_claim(gains: Gains, label: str, rival: str, text: str, *, main: bool = True) -> Claim:
-    """That one method needs fewer rounds than another, by a tenth in the median over sessions."""
+def claims_of(gains: Gains) -> tuple[Claim, ...]:
+    """What the paper says of ABC, and what may explain it."""
+    said = [
+        fewer_rounds_claim(gains, "ABC", FEDAVG, "ABC needs fewer rounds than FedAvg"),
+        fewer_rounds_claim(
+            gains, "ABC", LEAST_USED, "its scores matter: ABC needs fewer rounds than the least used clients", own=True
+        ),
+        fewer_rounds_claim(
+            gains, LEAST_USED, FEDAVG, "the least used clients need fewer rounds than FedAvg, without scores", own=True
+        ),
+        fewer_rounds_claim(
+            gains, OURS, FEDAVG, "ABC by groups of drifts needs fewer rounds than FedAvg, without a network", own=True
+        ),
+        fewer_rounds_claim(gains, ORACLE, FEDAVG, "told the clusters, ABC needs fewer rounds than FedAvg", own=True),
+        fewer_rounds_claim(
+            gains, ORACLE, LEAST_USED, "told the clusters, ABC needs fewer rounds than the least used clients", own=True
+        ),
+    ]
+    if (EMNIST_NETWORK, FEDAVG) in gains:
+        text = "FMNIST*: so does ABC with the network of EMNIST"
+        said.insert(1, fewer_rounds_claim(gains, EMNIST_NETWORK, FEDAVG, text, main=False))
+    return tuple(said)
+
+
+def fewer_rounds_claim(
+    gains: Gains, label: str, rival: str, text: str, *, main: bool = True, own: bool = False
+) -> Claim:
+    """That one method needs fewer rounds than another, by a tenth in the median over sessions and seeds."""
     saved = gains[label, rival]
     median = float(np.median(saved))
-    wins = f"{sum(gain > 0 for gain in saved)} of {len(saved)} sessions"
+    wins = f"{sum(gain > 0 for gain in saved)} of {len(saved)} runs"
     return Claim(
         f"{text}, by a tenth in the median",
         round(median, 9) >= MIN_SAVED_SHARE,
-        f"{change_text(median)} than {rival} in the median, {change_text(float(np.mean(saved)))} on average; "
-        f"fewer in {wins}",
-        main,
+        f"{change_text(median)} in the median, {change_text(float(np.mean(saved)))} on average; fewer in {wins}",
+        main and not own,
+        not own,
     )
 
 
@@ -102,28 +117,51 @@ def change_text(saved: float) -> str:
     return f"{100 * abs(saved):.0f} % {'more' if saved < 0 else 'fewer'}"
 
 
-def rounds_of(found: ItemRuns, setting: str, label: str, data: str) -> float:
-    """The first evaluated round with the target accuracy, on the mean curve."""
-    return rounds_to(found.curve(setting, label), TARGETS[data])
+def shares_saved(ours: list[float], others: list[float], setting: Setting) -> list[float]:
+    """The share of the other's rounds that is saved, seed by seed; a target that is never reached takes twice all."""
+    limit = 2.0 * float(str(setting.run["rounds"]))
+    return [1 - min(one, limit) / min(other, limit) for one, other in zip(ours, others, strict=True)]
 
 
+def printed_share(abc: float, fedavg: float) -> float | None:
+    """The share that the paper's numbers save in percent; None where FedAvg does not reach the target."""
+    return None if fedavg == NOT_CONVERGED else 100 * (1 - abc / fedavg)
+
+
+def rounds_line(found: ItemRuns, row: str, label: str, printed: float | None, rounds: list[float]) -> ResultLine:
+    """The mean over seeds of the rounds to the target."""
+    mean = float(np.mean(rounds))
+    few = not found.terms.is_full_scale and mean == NOT_CONVERGED  # 40 rounds are too few to say so
+    deviation = 0.0 if mean == NOT_CONVERGED else float(np.std(rounds))
+    return ResultLine(row=row, column=label, printed=printed, ours=None if few else mean, deviation=deviation)
+
+
+def rounds_by_seed(found: ItemRuns, setting: str, label: str, data: str) -> list[float]:
+    """The first evaluated round with the target accuracy, for each seed."""
+    return [rounds_to(curve, TARGETS[data]) for curve in found.curves(setting, label)]
+
+
+NOTE = (
+    "Printed, FMNIST*'s ABC column with K=10 is that of FMNIST, and its FedAvg column with N=50, K=2 repeats other "
+    "rows. The least used clients need no scores, and ABC that is told the clusters needs no network: what ABC gains "
+    "may be owed to either alone."
+)
 ITEM = Item(
     name="abc-table1",
     paper=PAPER,
     title="Communication rounds to a target accuracy: FedAvg, the least used clients, ABC",
     differences=(
-        "EMNIST is MNIST here, which the paper's abstract names. The mixes 2C-1, 2C-2 and 5C, the net and all hyper-"
-        "parameters are ours: the paper's are in an appendix that is not available. Accuracy is a mean over the "
-        "clients' own test examples. 50 clients of CIFAR-10 have 552 images instead of 1,000. Small scale: EMNIST "
-        "and FMNIST, N = 10, K = 2, 25 batches between communications instead of 5, 40 rounds, networks that have "
-        "watched 60; a target that was not reached then is no number."
+        "By the letter of Algorithm 1 every client goes on training its own model and only those that were picked have "
+        "the mean; FedAvg is the same with participants drawn at random. ABC's network scores in every round. EMNIST "
+        "is MNIST here, which the paper's abstract names. The mixes 2C-1, 2C-2 and 5C, the net and all hyper-"
+        "parameters are ours: the paper's are in an appendix that is not available. The step size, 0.005, was chosen "
+        "on a seed that is not reported, so that FedAvg needs one to several hundred rounds, of 400. Accuracy is that of the central model, a mean over the "
+        "clients' own test examples. 50 clients of CIFAR-10 have 552 images instead of 1,000. Small scale: EMNIST and "
+        "FMNIST, N = 10, K = 2, 25 batches between communications instead of 5, step size 0.01, 40 rounds, networks "
+        "that have watched 60; a target that was not reached then is no number."
     ),
-    rule=(
-        "A number of rounds is reproduced within a fifth of the printed one, and has the same direction if it stands "
-        "to the other method's as the printed ones do. The item is not reproduced if ABC does not need fewer rounds "
-        "than FedAvg, by a tenth in the median over all sessions."
-    ),
+    rule="Rounds: the mean over seeds of the first evaluated round with the target accuracy.",
     settings=lambda terms: tuple(sessions(terms).values()),
-    parts=("N10",),  # the only one that both scales have
+    parts=PARTS,
     read=read,
 )

@@ -28,6 +28,8 @@ def training_of(recipe: NetworkRecipe) -> AttentionTraining:
         clients=recipe.clients,
         examples=recipe.examples,
         steps=recipe.steps,
+        lr=recipe.lr,
+        momentum=0.0,
         rounds=recipe.rounds,
         epochs=recipe.epochs,
         seed=recipe.seed,

@@ -70,6 +70,7 @@ class NetworkRecipe:
     """Of each client, its test part included, as many as in a session."""
     steps: int
     """Between two communications."""
+    lr: float
     rounds: int
     epochs: int
     seed: int = 1000

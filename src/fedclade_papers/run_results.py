@@ -63,14 +63,27 @@ class ItemRuns:
         """Mean test accuracy of the clients, in percent."""
         return self.metric(name, label, "accuracy", 100)
 
+    def curves(
+        self, name: str, label: str, key: str = "accuracy", factor: float = 100.0
+    ) -> list[dict[str, list[float]]]:
+        """A metric after every evaluated round, for each seed: x and y."""
+        events = [list(run.events(EvaluationEvent)) for run in self.runs(name, label)]
+        return [
+            {
+                "x": [float(event.round) for event in each],
+                "y": [factor * as_number(getattr(event, key)) for event in each],
+            }
+            for each in events
+        ]
+
     def curve(self, name: str, label: str, key: str = "accuracy", factor: float = 100.0) -> dict[str, list[float]]:
         """A metric after every evaluated round, as a mean over seeds: x and y."""
-        values: dict[int, list[float]] = {}
-        for run in self.runs(name, label):
-            for event in run.events(EvaluationEvent):
-                values.setdefault(event.round, []).append(factor * as_number(getattr(event, key)))
+        values: dict[float, list[float]] = {}
+        for curve in self.curves(name, label, key, factor):
+            for x, y in zip(curve["x"], curve["y"], strict=True):
+                values.setdefault(x, []).append(y)
         rounds = sorted(values)
-        return {"x": [float(number) for number in rounds], "y": [float(np.mean(values[each])) for each in rounds]}
+        return {"x": rounds, "y": [float(np.mean(values[each])) for each in rounds]}
 
     def facts(self, name: str, label: str, seed: int = 0) -> list[tuple[int, RoundFacts]]:
         """The facts of every round of one run."""

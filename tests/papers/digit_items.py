@@ -21,7 +21,7 @@ SETTING = Setting(
     minutes=0.1,
 )
 ENCODER = EncoderRecipe("enc", ("digits",), 1, 40)
-NETWORK = NetworkRecipe(name="net", source="digits", clients=4, examples=50, steps=2, rounds=4, epochs=1)
+NETWORK = NetworkRecipe(name="net", source="digits", clients=4, examples=50, steps=2, lr=0.01, rounds=4, epochs=1)
 
 
 def read(found: ItemRuns) -> Outcome:

@@ -8,7 +8,7 @@ import pytest
 
 from fedclade.runs.experiment import experiment_from
 from fedclade_papers import cfl_figure6, cfl_figure7, cfl_figure8, cfl_figure9, cfl_figure10, cfl_newcomers, cfl_theory
-from fedclade_papers.item import Terms, Verdict
+from fedclade_papers.item import Terms
 from papers.doubles import Facts, check, found_in, homes, ran, runs_of, shown
 
 NEVER = float("inf")
@@ -37,17 +37,17 @@ FLAT, ZERO = dict.fromkeys(UPDATES, 0.1), dict.fromkeys(UPDATES, 0.0)
 
 
 @pytest.mark.parametrize(
-    ("updates", "gradients", "enough", "fails", "verdict"),
+    ("updates", "gradients", "enough", "fails"),
     [
-        (UPDATES, LESS, (20, 500), [], "reproduced"),  # as the text says
-        (LATER, LESS, (50, 100), [], "same direction"),  # up to twice the printed points: 50 are too many, 100 are not
-        (FALLING, UPDATES, (NEVER, 500), ["MNIST", "gradients"], "not reproduced"),
-        (FLAT | {"mnist-100": 0.119}, ZERO, (10, 100), ["grows"], "not reproduced"),  # by 0.019: too little
-        (FLAT | {"mnist-100": 0.121}, ZERO, (10, 100), ["CIFAR-10: the gap grows"], "not reproduced"),
+        (UPDATES, LESS, (20, 500), []),  # as the text says
+        (LATER, LESS, (50, 100), ["MNIST: 20 data points"]),
+        (FALLING, UPDATES, (NEVER, 500), ["MNIST", "gradients"]),
+        (FLAT | {"mnist-100": 0.119}, ZERO, (10, 100), ["grows"]),  # by 0.019: too little
+        (FLAT | {"mnist-100": 0.121}, ZERO, (10, 100), ["CIFAR-10: the gap grows"]),
     ],
 )
 def test_figure_6(
-    updates: Gaps, gradients: Gaps, enough: tuple[float, float], fails: list[str], verdict: Verdict, tmp_path: Path
+    updates: Gaps, gradients: Gaps, enough: tuple[float, float], fails: list[str], tmp_path: Path
 ) -> None:
     """Gaps after the last of two rounds, and the data points from which they are over 0."""
     found = runs_of(tmp_path, cfl_figure6.ITEM)
@@ -55,10 +55,9 @@ def test_figure_6(
         for name, value in values.items():
             ran(found, f"swap-{name}", label, facts=gap_by_round([0.9, value]))
     outcome = cfl_figure6.ITEM.read(found)
-    check(outcome, verdict, *fails)
+    check(outcome, *fails)
     for (name, printed), ours in zip((("MNIST", 20), ("CIFAR-10", 500)), enough, strict=True):
-        near = "reproduced" if ours <= 2 * printed else "not reproduced"
-        assert shown(outcome, name, "data points from which the gap of updates is over 0") == (printed, ours, near)
+        assert shown(outcome, name, "data points from which the gap of updates is over 0") == (printed, ours)
     assert outcome.series["CIFAR-10, gradients"] == {"x": [100, 500], "y": [*gradients.values()][4:]}
 
 
@@ -67,10 +66,11 @@ def test_figure_6(
     [
         ([-0.2, 0.1, None, -0.1, 0.2, 0.3], 5, []),  # over 0 in round 2, but for good from round 5; -0.05 and 0.25
         ([0.3, 0.2, 0.1, 0.05], 1, ["grows"]),
-        ([0.3, 0.2, 0.4, -0.1], NEVER, ["grows", "at the end"]),  # 0.25 and 0.15
-        ([-0.4, -0.3, -0.2, -0.1], NEVER, ["at the end"]),
+        ([0.3, 0.2, 0.4, -0.1], NEVER, ["grows", "at the end", "rounds are enough"]),  # 0.25 and 0.15
+        ([-0.4, -0.3, -0.2, -0.1], NEVER, ["at the end", "rounds are enough"]),
         ([0.1, 0.1, 0.119, 0.119], 1, ["grows"]),  # by 0.019: too little
         ([0.1, 0.1, 0.121, 0.121], 1, []),
+        ([*[-0.1] * 10, *[0.1] * 10], 11, ["rounds are enough"]),
     ],
 )
 def test_figure_7(values: list[float | None], lasting: float, fails: list[str], tmp_path: Path) -> None:
@@ -80,10 +80,9 @@ def test_figure_7(values: list[float | None], lasting: float, fails: list[str], 
         ran(found, name, "updates", facts=gap_by_round(values))
         ran(found, name, "gradients", facts=gap_by_round([0.0, 0.0]))
     outcome = cfl_figure7.ITEM.read(found)
-    check(outcome, "not reproduced" if fails else "reproduced", *fails)
-    near = "reproduced" if lasting < NEVER else "not reproduced"
+    check(outcome, *fails)
     for name in ("MNIST", "CIFAR-10"):
-        assert shown(outcome, name, "rounds from which the gap of updates stays over 0") == (10, lasting, near)
+        assert shown(outcome, name, "rounds from which the gap of updates stays over 0") == (10, lasting)
     assert outcome.series["MNIST, updates"]["y"] == [value for value in values if value is not None]
 
 
@@ -113,21 +112,19 @@ INCONGRUENT: Pair = (0.1, 0.9, [5])
 
 
 @pytest.mark.parametrize(
-    ("congruent", "incongruent", "many", "fails", "verdict"),
+    ("congruent", "incongruent", "many", "fails"),
     [
-        (CONGRUENT, INCONGRUENT, [], [], "reproduced"),
-        ((0.3, 0.3, []), INCONGRUENT, [], ["fifth of its largest) 30 %"], "not reproduced"),
-        ((0.1, 0.6, []), INCONGRUENT, [], ["under a half) 60 %"], "not reproduced"),
-        (CONGRUENT, (0.3, 0.9, [5]), [], ["(a fifth) 30 %"], "not reproduced"),
-        (CONGRUENT, (0.1, 0.4, [5]), [], ["over a half) 40 %"], "not reproduced"),
-        ((0.1, 0.3, [3]), INCONGRUENT, [], ["two pairs"], "same direction"),
-        (CONGRUENT, (0.1, 0.9, []), [], ["two pairs"], "same direction"),
-        (CONGRUENT, INCONGRUENT, [4], ["20 congruent"], "not reproduced"),
+        (CONGRUENT, INCONGRUENT, [], []),
+        ((0.3, 0.3, []), INCONGRUENT, [], ["fifth of its largest) 30 %"]),
+        ((0.1, 0.6, []), INCONGRUENT, [], ["under a half) 60 %"]),
+        (CONGRUENT, (0.3, 0.9, [5]), [], ["(a fifth) 30 %"]),
+        (CONGRUENT, (0.1, 0.4, [5]), [], ["over a half) 40 %"]),
+        ((0.1, 0.3, [3]), INCONGRUENT, [], ["two pairs"]),
+        (CONGRUENT, (0.1, 0.9, []), [], ["two pairs"]),
+        (CONGRUENT, INCONGRUENT, [4], ["20 congruent"]),
     ],
 )
-def test_figure_8(
-    congruent: Pair, incongruent: Pair, many: list[int], fails: list[str], verdict: Verdict, tmp_path: Path
-) -> None:
+def test_figure_8(congruent: Pair, incongruent: Pair, many: list[int], fails: list[str], tmp_path: Path) -> None:
     """Norms of the first cluster begin with 4, and stay at a share of it; the last seed of 20 clients has `many`."""
     found = runs_of(tmp_path, cfl_figure8.ITEM)
     for name, (mean, largest, when) in (("congruent", congruent), ("incongruent", incongruent)):
@@ -140,7 +137,7 @@ def test_figure_8(
     for seed, rounds in enumerate(([], [], many)):
         ran(found, "norms-congruent-20", "CFL", seeds=[seed], facts=split_in(rounds))
     outcome = cfl_figure8.ITEM.read(found)
-    check(outcome, verdict, *fails)
+    check(outcome, *fails)
     assert outcome.series["incongruent, largest norm of a client"]["y"] == [4, *[4 * incongruent[1]] * 5]
 
 
@@ -148,19 +145,16 @@ def test_figure_8(
 
 
 @pytest.mark.parametrize(
-    ("fedavg", "cfl", "ari", "splits", "fails", "verdict"),
+    ("fedavg", "cfl", "ari", "splits", "fails"),
     [
-        (24.0, 56.0, 1.0, [2, 2, 4], [], "reproduced"),  # within 5 points of 20 and 60
-        (15.0, 31.0, 1.0, [2, 3, 4], [], "same direction"),
-        (16.0, 31.0, 1.0, [2, 3, 4], ["twice"], "not reproduced"),
-        (50.0, 40.0, 1.0, [2, 3, 4], ["twice"], "not reproduced"),
-        (20.0, 60.0, 1.0, [2, 3], ["three splits"], "same direction"),
-        (20.0, 60.0, 0.99, [2, 3, 4], ["exactly", "V-B"], "not reproduced"),
+        (15.0, 31.0, 1.0, [2, 2, 4], []),
+        (16.0, 31.0, 1.0, [2, 3, 4], ["twice"]),
+        (50.0, 40.0, 1.0, [2, 3, 4], ["twice"]),
+        (20.0, 60.0, 1.0, [2, 3], ["three splits"]),
+        (20.0, 60.0, 0.99, [2, 3, 4], ["exactly", "V-B"]),
     ],
 )
-def test_figure_9(
-    fedavg: float, cfl: float, ari: float, splits: list[int], fails: list[str], verdict: Verdict, tmp_path: Path
-) -> None:
+def test_figure_9(fedavg: float, cfl: float, ari: float, splits: list[int], fails: list[str], tmp_path: Path) -> None:
     """20 and 60 % are printed, and three splits. The thresholds of section V-B were run on MNIST only."""
     found = runs_of(tmp_path, cfl_figure9.ITEM)
     for setting in found.settings:
@@ -169,24 +163,21 @@ def test_figure_9(
             end = {"accuracy": percent / 100}
             ran(found, setting.name, label, result=end | {"ari": ari}, evaluations={6: end}, facts=split_in(splits))
     outcome = cfl_figure9.ITEM.read(found)
-    check(outcome, verdict, *fails)
+    check(outcome, *fails)
     assert [(each.row, each.printed) for each in outcome.lines] == [("FedAvg", 20), ("CFL", 60), ("CFL", 3)]
     assert [each.ours for each in outcome.lines] == pytest.approx([fedavg, cfl, len(splits)])
-    direction = "same direction" if cfl > fedavg else "not reproduced"
-    assert shown(outcome, "CFL", "CIFAR-10 accuracy")[2] == ("reproduced" if cfl > 55 else direction)
     assert outcome.series["MNIST, CFL"] == {"x": [6], "y": [pytest.approx(1.01 * cfl)]}
 
 
 @pytest.mark.parametrize(
-    ("fedavg", "cfl", "ari", "lines", "fails"),
+    ("fedavg", "cfl", "ari", "fails"),
     [
-        (44.9, 33.1, 1.0, ["reproduced", "reproduced"], []),  # within 3 of 42 and 36
-        (300.0, 250.0, 1.0, ["same direction", "same direction"], []),  # other texts do not count for the item
-        (250.0, 300.0, 1.0, ["not reproduced", "not reproduced"], ["perplexity"]),
-        (42.0, 42.0, 0.999, ["reproduced", "not reproduced"], ["perplexity", "topics"]),
+        (300.0, 250.0, 1.0, []),
+        (250.0, 300.0, 1.0, ["perplexity"]),
+        (42.0, 42.0, 0.999, ["perplexity", "topics"]),
     ],
 )
-def test_figure_10(fedavg: float, cfl: float, ari: float, lines: list[str], fails: list[str], tmp_path: Path) -> None:
+def test_figure_10(fedavg: float, cfl: float, ari: float, fails: list[str], tmp_path: Path) -> None:
     found = runs_of(tmp_path, cfl_figure10.ITEM)
     for label in found.labels("news"):
         end = cfl if label.startswith("CFL") else fedavg
@@ -194,8 +185,8 @@ def test_figure_10(fedavg: float, cfl: float, ari: float, lines: list[str], fail
         result = {"perplexity": end, "ari": ari}
         ran(found, "news", label, result=result, evaluations=points, facts=split_in([2, 3, 5]))
     outcome = cfl_figure10.ITEM.read(found)
-    check(outcome, "not reproduced" if fails else "reproduced", *fails)
-    expected = [(42, fedavg, lines[0]), (36, cfl, lines[1]), (None, cfl, "")]
+    check(outcome, *fails)
+    expected = [(42, fedavg), (36, cfl), (None, cfl)]
     assert [shown(outcome, label, "perplexity") for label in found.labels("news")] == expected
     assert outcome.series["CFL"] == {"x": [10, 20], "y": [100, cfl]}
 
@@ -222,6 +213,6 @@ def test_newcomers(place: Callable[[int, bool], int], share: float | None, tmp_p
         shares.append(100 * sum(groups[client] == 0 for client in late) / 4 if share is None else share)
         ran(found, setting.name, "CFL", models=homes(home), result={"ari": 1.0})
     outcome = cfl_newcomers.ITEM.read(found)
-    check(outcome, "reproduced" if share == 100 else "not reproduced", *([] if share == 100 else cfl_newcomers.WORLDS))
+    check(outcome, *([] if share == 100 else cfl_newcomers.WORLDS))
     column = "% of newcomers placed with their group"
     assert [shown(outcome, world, column)[1] for world in cfl_newcomers.WORLDS] == shares

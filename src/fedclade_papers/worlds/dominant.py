@@ -6,6 +6,7 @@ The paper names them 2C-1, 2C-2 and 5C and leaves the mixes to an appendix that 
 The rest is spread evenly over the other classes.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -17,7 +18,8 @@ from fedclade.data.federation import Federation
 from fedclade.data.shares import apportion, client_names, cut, plant_groups
 from fedclade.data.worlds.spread import PositiveCount, WorldSettings, make_federation
 
-GROUPS = {"2C-1": 2, "2C-2": 2, "5C": 5}
+Mix = Literal["2C-1", "2C-2", "5C"]
+GROUPS: dict[Mix, int] = {"2C-1": 2, "2C-2": 2, "5C": 5}
 
 
 @settings
@@ -25,7 +27,7 @@ class Dominant(WorldSettings):
     """All classes for every client, some of them dominant in each group (ABC: 2C-1, 2C-2, 5C)."""
 
     clients: PositiveCount = 10
-    mix: Literal["2C-1", "2C-2", "5C"] = "2C-1"
+    mix: Mix = "2C-1"
     examples: PositiveCount = 500
     """Examples of each client, test share included."""
     group_sizes: tuple[PositiveCount, ...] = ()
@@ -37,7 +39,7 @@ class Dominant(WorldSettings):
         if source.classes < 2 * groups:
             got = str(source.classes)
             raise InputError("too few classes for the mix", where="data.mix", got=got, need=f"{2 * groups}")
-        members = plant_groups(self.clients, groups, self.group_sizes, generator(seed, "dominant", "groups"))
+        members = planted_members(self.mix, self.clients, seed, self.group_sizes)
         wanted: dict[ClientId, NDArray[np.int64]] = {}
         for group, clients in enumerate(members):
             wanted |= dict.fromkeys(clients, apportion(self.examples, class_shares(self.mix, group, source.classes)))
@@ -59,6 +61,11 @@ class Dominant(WorldSettings):
                 held[client].append(some)
         shares = {client: np.sort(np.concatenate(held[client])) for client in ids}
         return make_federation("dominant", self, source, seed, shares, members)
+
+
+def planted_members(mix: Mix, clients: int, seed: int, sizes: Sequence[int] = ()) -> list[tuple[ClientId, ...]]:
+    """The clients of each group."""
+    return plant_groups(clients, GROUPS[mix], sizes, generator(seed, "dominant", "groups"))
 
 
 def class_shares(mix: str, group: int, classes: int) -> NDArray[np.float64]:
