@@ -30,7 +30,7 @@ AXES = {
     "cfl-figure3": ("noise gamma", "share parted right"),
     "cfl-figure6": ("data points of a client", "separation gap"),
     "cfl-figure7": (ROUNDS, "separation gap"),
-    "cfl-figure8": (ROUNDS, "norm"),
+    **dict.fromkeys(("cfl-figure8", "cfl-thresholds"), (ROUNDS, "norm")),
     "cfl-figure10": (ROUNDS, "perplexity"),
     "abc-figure5": ("client, by true cluster", "score"),
 }

@@ -12,10 +12,11 @@ from torch.nn.functional import cross_entropy
 
 from client.plain import assert_agrees, examples
 from fedclade.client.flat_module import FlatModule
-from fedclade.client.general import General, Training
+from fedclade.client.general import GRADIENT_PIECE, General, Training
 from fedclade.core import InputError, LocalTraining, Round, Row
 from fedclade.data import Part, Pool
-from fedclade.nets import Net
+from fedclade.nets import Net, net_for
+from fedclade.nets.objective import LanguageModel
 
 EXAMPLES, FEATURES, CLASSES = 23, 5, 3
 PART = examples(EXAMPLES, (FEATURES,), CLASSES, seed=7)
@@ -226,3 +227,64 @@ def test_the_flat_weights_are_the_modules() -> None:
     for size in (1, 2, 4):
         with pytest.raises(InputError, match="a row does not fit"):
             flat.load(np.zeros(size, np.float32))
+
+
+# -- full gradients, in pieces ----------------------------------------------------------------------------------------
+
+FULL = Round(1, 3, local=LocalTraining(batch=10**9, lr=1.0), dropout=False)
+
+
+def convolving() -> nn.Module:
+    return nn.Sequential(nn.Conv2d(1, 3, 3), nn.ReLU(), nn.Flatten(), nn.Dropout(0.5), nn.Linear(3 * 4 * 4, CLASSES))
+
+
+@pytest.mark.parametrize("count", [GRADIENT_PIECE, 2 * GRADIENT_PIECE + 50])
+@pytest.mark.parametrize(
+    ("make", "shape"),
+    [(two_layers, (FEATURES,)), (dropping, (FEATURES,)), (normalising, (FEATURES,)), (convolving, (1, 6, 6))],
+)
+def test_a_full_gradient_is_torchs_over_all_examples_at_once(
+    make: Callable[[], nn.Module], shape: tuple[int, ...], count: int
+) -> None:
+    """The last piece is shorter: unweighted pieces would be wrong. Units are not dropped, statistics not taken."""
+    net, some = Net("any", make), examples(count, shape, CLASSES)
+    start = net.initial_row(0)
+    row, loss = General(net).train(Training(start, some, FULL, "a"))
+    module = net.module(start).eval()
+    wanted = cross_entropy(module(torch.from_numpy(some.inputs)), torch.from_numpy(some.labels))
+    wanted.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+    gradient = torch.cat([each.grad.reshape(-1) for each in module.parameters() if each.grad is not None])
+    np.testing.assert_allclose((start - row)[: len(gradient)], gradient.numpy(), rtol=0, atol=1e-6)
+    assert loss == pytest.approx(wanted.item(), rel=1e-6)
+
+
+def test_pieces_of_texts_weigh_as_many_words_as_they_have() -> None:
+    """As many texts as two pieces hold, of one to five words each: the mean is over the words that follow one."""
+    net = net_for("lstm", (5,), 4, {"predicts": "next-word", "vocabulary": 6, "embedding": 4, "hidden": 5})
+    rng, count = np.random.default_rng(0), 2 * GRADIENT_PIECE
+    texts = rng.integers(2, 6, (count, 5)) * (np.arange(5) < np.sort(rng.integers(1, 6, count))[:, None])
+    some = Part(Pool(texts.astype(np.int32), np.zeros(count, np.int64)), np.arange(count))
+    start = net.initial_row(0)
+    module = net.module(start).eval()
+    assert isinstance(module, LanguageModel)
+    cross_entropy(*module.predictions(torch.from_numpy(some.inputs))).backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+    gradient = torch.cat([each.grad.reshape(-1) for each in module.parameters() if each.grad is not None])
+    np.testing.assert_allclose(start - train(net, FULL, some), gradient.numpy(), rtol=0, atol=1e-6)
+
+
+def test_no_more_examples_are_in_memory_than_a_piece_has() -> None:
+    """Training with dropout and running statistics is another matter: a batch stays whole."""
+    seen: list[int] = []
+
+    class Counting(nn.Linear):
+        def forward(self, inputs: Tensor) -> Tensor:
+            seen.append(len(inputs))
+            return super().forward(inputs)
+
+    net, some = (
+        Net("counting", lambda: Counting(FEATURES, CLASSES)),
+        examples(GRADIENT_PIECE + 30, (FEATURES,), CLASSES),
+    )
+    train(net, FULL, some)
+    train(net, replace(FULL, dropout=True), some)
+    assert seen == [GRADIENT_PIECE, 30, GRADIENT_PIECE + 30]

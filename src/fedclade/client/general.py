@@ -3,6 +3,7 @@
 Local training is mini-batch SGD on the client's own examples, in an order that (seed, round, client) fixes.
 """
 
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -10,6 +11,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 from torch.nn.functional import cross_entropy, mse_loss
 
 from fedclade.client.flat_module import FlatModule
@@ -28,6 +30,7 @@ CorrectAndLoss: TypeAlias = tuple[int, float]
 
 EVALUATED_EXAMPLES = 1000  # examples in one forward pass
 EVALUATED_TEXTS = 100  # the same of a language model, which has outputs for every word
+GRADIENT_PIECE = 200  # examples in one backward pass of a full gradient: faster than all at once, in little memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,14 +83,12 @@ class General:
                 total = 0.0
                 shuffled = torch.from_numpy(order.permutation(len(part)))
                 for chosen in torch.split(shuffled, how.batch):
-                    gradient.zero_()
-                    some = inputs[chosen]
-                    given, wanted = predictions_and_targets(flat.module, some, labels[chosen])
-                    if not len(wanted):  # texts without a next word: there is no mean loss of nothing
+                    # Without dropout a module is in evaluation mode, and no example changes what another one gives.
+                    pieces = (chosen,) if now.dropout else torch.split(chosen, GRADIENT_PIECE)
+                    loss = self.put_gradient((inputs[piece], labels[piece]) for piece in pieces)
+                    if loss is None:
                         continue
-                    loss = cross_entropy(given, wanted) if self.net.target == "labels" else mse_loss(given, some)
-                    loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
-                    total += loss.item() * len(chosen)
+                    total += loss * len(chosen)
                     with torch.no_grad():
                         step = gradient
                         if how.weight_decay:
@@ -98,6 +99,26 @@ class General:
                             step = velocity.mul_(how.momentum).add_(step)
                         weights.add_(step, alpha=-how.lr)
         return flat.unload(), total / len(part)
+
+    def put_gradient(self, pieces: Iterable[tuple[Tensor, Tensor]]) -> float | None:
+        """Put the gradient of the mean loss over all pieces, inputs and labels, in its place; the loss, if any.
+
+        The mean is taken piece by piece, each weighted by its targets, so that one piece at a time is in memory.
+        """
+        flat = self._flat_module
+        flat.gradient.zero_()
+        mean, seen = 0.0, 0
+        for some, labels in pieces:
+            given, wanted = predictions_and_targets(flat.module, some, labels)
+            if not len(wanted):  # texts without a next word: there is no mean loss of nothing
+                continue
+            loss = cross_entropy(given, wanted) if self.net.target == "labels" else mse_loss(given, some)
+            seen += len(wanted)
+            share = len(wanted) / seen  # 1 for the first: one piece is what it is, to the bit
+            flat.gradient.mul_(1 - share)
+            (loss * share).backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+            mean += (loss.item() - mean) * share
+        return mean if seen else None
 
     def score(self, row: Row, part: Part) -> CorrectAndLoss:
         """As in `TrainingPath`. Of a language model: the share of words that it gets right, as whole examples."""

@@ -1,11 +1,13 @@
 """FedSEM: its E and M steps by hand, who is part of the clustering, and who comes late."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from sklearn.cluster import KMeans
 
 import fedclade as fc
 from fedclade.core import Assignment, Groups
@@ -15,6 +17,7 @@ from fedclade.fleet.simulated import simulated_fleet
 from fedclade.methods.fedsem.fedsem import FedSEMState, hold_back_centres
 from fedclade.nets import net_for
 from methods.fleets import fleet_of, now
+from methods.pulling import Pulling
 
 
 def state_of(rows: list[list[float]], home: dict[str, int], early: list[list[float]] | None = None) -> FedSEMState:
@@ -64,6 +67,47 @@ def test_stale_counts_in_a_run(two_groups: Federation, tmp_path: Path) -> None:
         )
         pairs = zip(usual.parameters(), stale.parameters(), strict=True)
         assert all(torch.allclose(one, other, rtol=0, atol=1e-6) for one, other in pairs) is same
+
+
+def test_all_clients_are_clustered_as_published() -> None:
+    """Points 10, 10, 0 and 0; a client goes half of the way to its own. K = 2, and all hold 0 at first.
+
+    a trains, to 5: alone, for b, c and d hold 0 and are the other cluster. Then b trains, to 5, and is of a's cluster:
+    (1 * 5 + 3 * 5) / 4 = 5. Then a trains, to 7.5, and b holds 5: (7.5 + 3 * 5) / 4 = 5.625. c comes late, and is
+    clustered with the first model as soon as it is there.
+    """
+    fleet = Pulling({name: np.array([at], np.float32) for name, at in zip("abcd", (10, 10, 0, 0), strict=True)})
+    fleet.count, fleet.away = {"b": 3}, {"c"}
+    method = fc.FedSEM(clusters=2, absent="clustered")
+    state, _ = method.start(fleet.fleet(), lambda _: np.zeros(1, np.float32), now(0))
+    rows: list[list[float]] = []
+    for number, trains in enumerate("aba", 1):
+        fleet.away = {"c"} if number == 1 else set()
+        state, facts = method.round(state, fleet.fleet(), replace(now(number), chosen=(trains,)))
+        rows.append(state.rows[:, 0].tolist())
+    assert rows == [[5, 0], [5, 0], [5.625, 0]]
+    assert state.centre_by_client == {"a": 0, "b": 0, "c": 1, "d": 1}
+    assert (facts["sizes"], facts["moved"]) == ([2, 2], 0)
+    fleet.silent = {"a"}
+    assert method.round(state, fleet.fleet(), replace(now(4), chosen=("a",)))[0] is state  # nobody answers
+
+
+def test_the_first_clusters_are_those_of_scikit_learn_over_all_clients() -> None:
+    """12 clients, of which 6 have trained: the six others are one point, and it is in a cluster like any other."""
+    federation = fc.data.build(source="digits", world="label-permutation", clients=12, groups=2)
+    method = fc.FedSEM(clusters=2, absent="clustered")
+    trained = now(1, 0.5).sample(federation.clients)
+    with fleet_of(federation) as (fleet, _, first):
+        state = method.start(fleet, first, now(0))[0]
+        state, _ = method.round(state, fleet, now(1, 0.5, evaluated=True))
+        updates = fleet.train(Assignment.of_one(first(0), trained), now(1, 0.5))
+        rows = {client: first(0) for client in federation.clients} | dict(
+            zip(updates.clients, updates.rows, strict=True)
+        )
+    labels = KMeans(2, n_init=20, random_state=0).fit_predict(np.stack(list(rows.values())))
+    wanted = Groups.from_labels(dict(zip(rows, labels.tolist(), strict=True)))
+    assert Groups.from_labels(state.centre_by_client) == wanted
+    assert method.assignment(state).groups() == wanted  # nobody is asked to join: everybody has a centre
 
 
 def test_a_centre_without_models_stays() -> None:

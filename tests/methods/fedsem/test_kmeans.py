@@ -5,7 +5,7 @@ import pytest
 from sklearn.cluster import KMeans
 
 from fedclade.core import InputError
-from fedclade.methods.fedsem.kmeans import centres_of, cluster_rows, first_labels, nearest_centres
+from fedclade.methods.fedsem.kmeans import centres_of, cluster_rows, continue_clusters, first_labels, nearest_centres
 
 
 def test_two_heaps_on_a_line() -> None:
@@ -64,3 +64,17 @@ def test_centres_by_hand() -> None:
     assert new.tolist() == [[2], [8], [5]]
     assert new.dtype == np.float32
     assert old.tolist() == [[7], [8], [9]]
+
+
+def test_steps_go_on_from_given_centres() -> None:
+    """0, 4.5, 5.5 and 10 from centres 0 and 10: means 2.25 and 7.75, and nobody changes.
+
+    If 0 is that of nine clients, the first mean is 4.5 / 10 = 0.45: 4.5 is nearer to 7.75, and stays there.
+    """
+    rows = np.array([[0], [4.5], [5.5], [10]], np.float32)
+    centres = np.array([[10], [0]], np.float32)  # their numbers stay
+    assert continue_clusters("abcd", rows, np.ones(4), centres) == {"a": 1, "b": 1, "c": 0, "d": 0}
+    heavy = np.array([9.0, 1, 1, 1])
+    assert continue_clusters("abcd", rows, heavy, centres) == {"a": 1, "b": 0, "c": 0, "d": 0}
+    everyone = continue_clusters("abcdefghijkl", np.repeat(rows, [9, 1, 1, 1], axis=0), np.ones(12), centres)
+    assert list(everyone.values()) == [1] * 9 + [0, 0, 0]

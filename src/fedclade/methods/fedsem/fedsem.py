@@ -7,6 +7,9 @@ that have not trained yet are left out: an untrained model says nothing about it
 
 When not all clients take part, some train for the first time after centres have moved. They train the first model that
 all others once trained, and are compared with the first centres.
+
+FLT's published code has another FedSEM, `absent = "clustered"`: in every round k-means goes over the models of all
+clients. Those that have never trained have the first model, all equal, and take a centre of their own until they train.
 """
 
 from collections.abc import Mapping
@@ -19,7 +22,7 @@ from pydantic import Field
 
 from fedclade.core import Assignment, ClientId, Round, Row, Rows, settings
 from fedclade.fleet import Fleet, Updates
-from fedclade.methods.fedsem.kmeans import centres_of, cluster_rows, nearest_centres
+from fedclade.methods.fedsem.kmeans import centres_of, cluster_rows, continue_clusters, nearest_centres
 from fedclade.methods.mixing import Absent, interpolate_rows
 from fedclade.methods.needs import Needs
 from fedclade.methods.protocol import Facts, First
@@ -58,8 +61,8 @@ class FedSEM:
     """Between all parameters, or between those of the last layer."""
     all_join: bool = True
     """A client that has never trained does so before models are evaluated, to be placed; else it waits its turn."""
-    absent: Absent = "participants"
-    """As in FedAvg; a client that has never trained weighs nothing either way."""
+    absent: Absent | Literal["clustered"] = "participants"
+    """As in FedAvg, and a client that has never trained weighs nothing; clustered: all clients are, in every round."""
 
     def needs(self) -> Needs:
         return Needs(sees="layers" if self.distance == "last" else "")
@@ -73,7 +76,9 @@ class FedSEM:
         starts = {client: state.centre_by_client.get(client, len(state.rows)) for client in chosen}
         updates = fleet.train(Assignment(np.concatenate([state.rows, state.initial[None]]), starts), now)
         moved = 0
-        if not len(state.first_centres):
+        if self.absent == "clustered":
+            state, moved = self.cluster_everybody(state, updates, fleet, now)
+        elif not len(state.first_centres):
             asked = tuple(sorted({*state.asked, *chosen}))
             state = self.gather_first_models(replace(state, asked=asked), updates, fleet, now)
         else:
@@ -133,6 +138,41 @@ class FedSEM:
         weights: NDArray[np.float64] = updates.examples[~began].astype(np.float64)
         rows = centres_of(homes, kept, updates.rows[~began], weights, state.rows)
         return replace(state, rows=rows, centre_by_client={**state.centre_by_client, **homes}), moved
+
+    def cluster_everybody(
+        self, state: FedSEMState, updates: Updates, fleet: Fleet, now: Round
+    ) -> tuple[FedSEMState, int]:
+        """Published by FLT's authors: k-means over the models of all clients; how many changed their centre.
+
+        A client that did not train has the model of its centre, or the first one. Clients with one model are one point
+        of k-means, which counts as many as they are. Later rounds start at the centres; theirs at means in which every
+        client weighs the same.
+        """
+        if not updates.clients:
+            return state, 0
+        holders: dict[int, list[ClientId]] = {}  # by centre, or one more for the first model: who did not train
+        for client in fleet.clients():
+            if client not in updates.clients:
+                holders.setdefault(state.centre_by_client.get(client, len(state.rows)), []).append(client)
+        members = [[client] for client in updates.clients] + list(holders.values())
+        rows = np.concatenate([updates.rows, np.concatenate([state.rows, state.initial[None]])[list(holders)]])
+        counts = np.array([len(each) for each in members], np.float64)
+        points, compared = [each[0] for each in members], rows[:, self.compared_slice(fleet)]
+        if state.centre_by_client:
+            old = state.rows
+            home = continue_clusters(points, compared, counts, old[:, self.compared_slice(fleet)])
+        else:
+            old = np.repeat(state.initial[None], min(self.clusters, len(points)), axis=0)
+            home = cluster_rows(points, compared, counts, len(old), now.generator("k-means"))
+        examples = {
+            **fleet.examples(fleet.clients()),
+            **dict(zip(updates.clients, updates.examples.tolist(), strict=True)),
+        }
+        weights = np.array([sum(examples[client] for client in each) for each in members], np.float64)
+        homes = {client: home[each[0]] for each in members for client in each}
+        moved = sum(there != state.centre_by_client.get(client, there) for client, there in homes.items())
+        new = centres_of(home, points, rows, weights, old)
+        return replace(state, rows=new, centre_by_client={**state.centre_by_client, **homes}), moved
 
 
 def hold_back_centres(

@@ -28,8 +28,7 @@ def cluster_rows(
         got = f"{len(clients)} clients, {len(rows)} rows, {len(weights)} weights"
         need = f"one row and one weight for each, {count} or more"
         raise InputError("too few rows for so many clusters", where="fedsem.kmeans", got=got, need=need)
-    apart = rows - rows.mean(axis=0, dtype=np.float64).astype(np.float32)  # a common offset costs digits
-    products = (apart @ apart.T).astype(np.float64)
+    products = row_products(rows)
     best, least = np.zeros(len(rows), np.int64), np.inf
     for _ in range(STARTS):
         labels, inertia = lloyd(products, weights, first_labels(products, weights, count, rng), count)
@@ -37,6 +36,21 @@ def cluster_rows(
             best, least = labels, inertia
     numbers = {label: number for number, label in enumerate(dict.fromkeys(best.tolist()))}
     return {client: numbers[label] for client, label in zip(clients, best.tolist(), strict=True)}
+
+
+def continue_clusters(clients: Sequence[ClientId], rows: Rows, weights: Weights, centres: Rows) -> dict[ClientId, int]:
+    """The cluster of each client when Lloyd's steps start at these centres; their numbers stay."""
+    began = nearest_centres(clients, rows, centres)
+    labels = np.array([began[client] for client in clients], np.int64)
+    found, _ = lloyd(row_products(rows), weights, labels, len(centres))
+    return dict(zip(clients, found.tolist(), strict=True))
+
+
+def row_products(rows: Rows) -> Products:
+    """The products of any two rows, seen from their mean."""
+    apart = rows - rows.mean(axis=0, dtype=np.float64).astype(np.float32)  # a common offset costs digits
+    products: Products = (apart @ apart.T).astype(np.float64)
+    return products
 
 
 def first_labels(products: Products, weights: Weights, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
