@@ -107,7 +107,7 @@ ITEM = Item(
     differences=(
         "EMNIST is MNIST here. Mixes, net and hyper-parameters are ours: the paper's are in an appendix that is not "
         "available. Ten clients, three seeds. Beside the network's scores stand the first principal component of the "
-        "drifts, and their groups. Small scale: 25 batches instead of 5, networks that have watched 60 rounds instead "
+        "drifts, and their groups. Small scale: 10 batches instead of 5, networks that have watched 60 rounds instead "
         "of 300 and learnt for 20 epochs instead of 100."
     ),
     missing="the appendix with the mixes of classes and the network's hyper-parameters, which its pictures depend on",

@@ -157,7 +157,7 @@ ITEM = Item(
         "parameters are ours: the paper's are in an appendix that is not available. The step size, 0.01, was chosen "
         "on a seed that is not reported, so that FedAvg needs about a hundred rounds. Accuracy is that of the "
         "central model, a mean over the clients' own test examples. 50 clients of CIFAR-10 have 552 images instead of "
-        "1,000. Small scale: EMNIST and FMNIST, N = 10, K = 2, 25 batches between communications instead of 5, 40 "
+        "1,000. Small scale: EMNIST and FMNIST, N = 10, K = 2, 10 batches between communications instead of 5, 40 "
         "rounds, networks that have watched 60; a target that was not reached then is no number."
     ),
     rule="Rounds: the mean over seeds of the first evaluated round with the target accuracy.",

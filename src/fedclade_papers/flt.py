@@ -43,8 +43,8 @@ def encoder_method(
     signature |= {"distance": "smallest", "cut": "ward"}
     if tuned:
         signature |= {"own_tuning_epochs": 5 if terms.is_full_scale else 1}
-    told = {"groups": groups} if groups else {}
-    return {"name": "flt", "gamma": 1.0, "case": "groups", "signature": signature, **told}
+    number = {"groups": groups} if groups else {}
+    return {"name": "flt", "gamma": 1.0, "case": "groups", "signature": signature, **number}
 
 
 def enc1(terms: Terms, source: str) -> EncoderRecipe:

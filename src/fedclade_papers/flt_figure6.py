@@ -41,10 +41,10 @@ def read(found: ItemRuns) -> Outcome:
     order = [one for part in federation.truth.members for one in part]
     truth = label_links(federation.truth.labels, clients)
     method = structured_setting(found.terms, "mlp").methods["FLT"]
-    told, points = flt_of(method), client_points(federation, method)
-    seen, untold = groups_of(points, told), groups_of(points, replace(told, groups=0))
+    flt, points = flt_of(method), client_points(federation, method)
+    seen, by_itself = groups_of(points, flt), groups_of(points, replace(flt, groups=0))
     assert seen.clients == clients
-    links = {"FLT": seen.squared < told.gamma**2}
+    links = {"FLT": seen.squared < flt.gamma**2}
     for label in RIVALS:
         links[label] = label_links(found.runs(setting.name, label)[0].models().row_by_client, clients)
     shares = {label: pair_shares(each, truth) for label, each in links.items()}
@@ -55,7 +55,7 @@ def read(found: ItemRuns) -> Outcome:
     ]
     rivals = {label: found.metric(setting.name, label, "ari").mean for label in RIVALS}
     inside, across = shares["FLT"]
-    ari = rand_index(Groups(untold.partition.members), federation.truth)
+    ari = rand_index(Groups(by_itself.partition.members), federation.truth)
     return Outcome(
         tuple(lines),
         (
@@ -67,7 +67,7 @@ def read(found: ItemRuns) -> Outcome:
             Claim(
                 "FLT detects by itself that there are ten groups (ARI 0.9)",
                 ari >= NEAR,
-                f"{len(untold.partition)} groups, ARI {ari:.3f}",
+                f"{len(by_itself.partition)} groups, ARI {ari:.3f}",
                 main=False,
             ),
             Claim(

@@ -49,10 +49,12 @@ class Headline:
 
 def truth_rows(headline: Headline, units: Mapping[str, Unit]) -> list[tuple[str, ...]]:
     """Each claim with its verdict and what was seen."""
-    return [(headline.paper, each.says, *judged(units[each.unit], each.claim)) for each in headline.truths]
+    return [
+        (headline.paper, each.says, *verdict_and_evidence(units[each.unit], each.claim)) for each in headline.truths
+    ]
 
 
-def judged(unit: Unit, begin: str) -> tuple[str, str]:
+def verdict_and_evidence(unit: Unit, begin: str) -> tuple[str, str]:
     """The verdict as a link to the item's page, and what was seen in the reading that decides."""
     link = f"results/{unit.whole_name}.md"
     if not begin or not unit.results:

@@ -71,6 +71,15 @@ def item_named(name: str) -> Item:
         raise InputError("the part of an item is not known", where=whole, got=got, need=need, do=f"reproduce {whole}")
 
     def part_settings(terms: Terms) -> tuple[Setting, ...]:
-        return tuple(setting for setting in item.settings(terms) if part in setting.name.split("-"))
+        found = tuple(setting for setting in item.settings(terms) if part in setting.name.split("-"))
+        if not found:
+            raise InputError(
+                "the part of an item has no runs at this scale",
+                where=f"{whole}:{part}",
+                got=f"--scale {terms.scale}",
+                need="--scale paper",
+                do="ask for that, or for the whole item",
+            )
+        return found
 
     return replace(item, name=f"{whole}:{part}", settings=part_settings, parts=())

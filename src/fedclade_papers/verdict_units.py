@@ -51,7 +51,7 @@ class Unit:
         for reading, result in self.results.items():
             for claim in as_tables(result["claims"]):
                 found.setdefault(str(claim["claim"]), {})[reading] = claim
-        judged = [
+        claims = [
             JudgedClaim(
                 text,
                 bool(first["main"]),
@@ -64,7 +64,7 @@ class Unit:
             for text, seen in found.items()
             for first in (next(iter(seen.values())),)
         ]
-        return tuple(sorted(judged, key=lambda claim: (not claim.is_by_paper, not claim.is_main)))
+        return tuple(sorted(claims, key=lambda claim: (not claim.is_by_paper, not claim.is_main)))
 
     @cached_property
     def verdict(self) -> Verdict:
