@@ -16,7 +16,7 @@ from fedclade_papers.headlines import HEADLINES, Headline, number_rows, truth_ro
 from fedclade_papers.item_pages import item_page, verdict_text
 from fedclade_papers.pictures import draw_pictures
 from fedclade_papers.registry import item_order
-from fedclade_papers.result_files import Result, table
+from fedclade_papers.result_files import Result, as_list, table
 from fedclade_papers.verdict_units import Unit, units_of
 from fedclade_papers.verdicts import MEANINGS, VERDICTS
 
@@ -81,11 +81,13 @@ def front_page(units: Sequence[Unit]) -> str:
 def paper_section(headline: Headline, units: Sequence[Unit], by_name: Mapping[str, Unit]) -> str:
     """A paper's headline table, its figure, and its items."""
     mine = [unit for unit in units if unit.item.paper == headline.paper]
+    drawn = {name for unit in mine for result in unit.results.values() for name in as_list(result["pictures"])}
+    picture = f"![{headline.caption}](results/{headline.picture})\n\n{headline.caption}\n"
     return "\n".join(
         [
             f"## {headline.paper}\n\n{PAPERS[headline.paper]}\n",
             table(("", *headline.columns), number_rows(headline, by_name)),
-            f"![{headline.caption}](results/{headline.picture})\n\n{headline.caption}\n",
+            *([picture] if headline.picture in drawn else []),
             table(("item", "what it shows", "verdict"), [item_row(unit) for unit in mine]),
         ]
     )

@@ -57,7 +57,9 @@ class Unit:
                 bool(first["main"]),
                 bool(first["by_paper"]),
                 claim_verdict(
-                    {reading: bool(claim["holds"]) for reading, claim in seen.items()}, self.results, self.item.missing
+                    {reading: bool(claim["holds"]) for reading, claim in seen.items()},
+                    self.readings if first["by_paper"] else seen,
+                    self.item.missing,
                 ),
                 {reading: str(claim["seen"]) for reading, claim in seen.items()},
             )
@@ -68,20 +70,17 @@ class Unit:
 
     @cached_property
     def verdict(self) -> Verdict:
-        """Its verdict: that of the worst of its main claims. A second reading that was not run leaves it open."""
+        """Its verdict: that of the worst of its main claims."""
         if self.item.missing:
             return "not testable here"
-        found = worst(claim.verdict for claim in self.claims if claim.is_main)
-        return "open" if found == "refuted" and self.is_half_done else found
+        return worst(claim.verdict for claim in self.claims if claim.is_main)
 
-    @property
-    def is_half_done(self) -> bool:
-        """Whether one of two readings was run, and the other not."""
-        return (
-            len(self.results) == 1
-            and bool(self.item.settings(PRINTED_SIZE))
-            and differs_as_published(self.item, PRINTED_SIZE)
-        )
+    @cached_property
+    def readings(self) -> tuple[Reading, ...]:
+        """The readings that there are: that of the text, and the authors' code's where it does something else."""
+        has_runs = bool(self.item.settings(PRINTED_SIZE))
+        two = differs_as_published(self.item, PRINTED_SIZE) if has_runs else "code" in self.results
+        return READINGS if two else READINGS[:1]
 
     @property
     def hours(self) -> float:

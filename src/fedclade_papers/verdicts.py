@@ -44,9 +44,9 @@ def claim_verdict(holds: Mapping[Reading, bool], readings: Iterable[Reading], mi
         return "not testable here"
     if holds.get("text"):
         return "reproduced"
-    if holds.get("code"):
-        return "reproduced by the authors' code"
-    return "refuted" if holds and set(readings) <= set(holds) else "open"
+    if not holds or not set(readings) <= set(holds):
+        return "open"
+    return "reproduced by the authors' code" if holds.get("code") else "refuted"
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:

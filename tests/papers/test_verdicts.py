@@ -21,6 +21,7 @@ BY_CODE: Verdict = "reproduced by the authors' code"
         ({"text": True, "code": False}, "", "reproduced"),
         ({"text": False, "code": True}, "", BY_CODE),
         ({"text": False, "code": False}, "", "refuted"),
+        ({"code": True}, "", "open"),  # that the text does not do it was not tried
         ({"text": False}, "", "open"),  # the other reading was not tried with this claim
         ({}, "", "open"),
         ({"text": True, "code": True}, "LEAF's files", "not testable here"),
