@@ -240,8 +240,12 @@ def test_attention_needs_a_network_that_fits(halves: Federation, tmp_path: Path,
         method = fc.ABC(score=score, network=network)  # type: ignore[arg-type]  # one of them
         return fc.train(halves, method, net="logistic", out=tmp_path / "run", rounds=2, participation=0.25)
 
-    with pytest.raises(InputError, match="a network is needed"):
+    with pytest.raises(
+        InputError, match=r"does not fit the net.*15010 numbers \(net \"mlp\", source \"digits\"\)"
+    ) as caught:
         trained("attention", "")
+    assert "fedclade attention train SOURCE --net logistic" in str(caught.value)
+    assert "\n" not in str(caught.value)
     with pytest.raises(InputError, match="attention network is not usable"):
         trained("attention", str(tmp_path / "none.safetensors"))
     with pytest.raises(InputError, match="for nothing"):
@@ -254,3 +258,19 @@ def test_attention_needs_a_network_that_fits(halves: Federation, tmp_path: Path,
     assert truth is not None
     sides = {client: score > 1 for client, score in scores.items()}
     assert len({(truth.labels[client], side) for client, side in sides.items()}) == 2
+
+
+def test_the_papers_attention_runs_at_once_with_the_default_net(tmp_path: Path) -> None:
+    """No file is named. A client's score is its share of all attention: 1 on average, and not the same for all."""
+    digits = fc.data.build(source="digits", world="dominant", clients=6, examples=60, seed=3)
+    run = fc.train(digits, fc.ABC(score="attention"), out=tmp_path / "run", rounds=2, participation=0.5, workers=0)
+    first, second = rounds_of(run.path)
+    scores = list(first.facts["scores"].values())
+    assert np.mean(scores) == pytest.approx(1)
+    assert len(set(scores)) == 6
+    assert (len(first.facts["chosen"]), len(second.facts["chosen"])) == (3, 3)
+    assert run.result["rounds"] == 2
+    by = fc.train(
+        digits, fc.FedAvg(), out=tmp_path / "by", rounds=2, participation=0.5, selection="attention", workers=0
+    )
+    assert rounds_of(by.path)[0].facts["scores"] == first.facts["scores"]

@@ -49,7 +49,10 @@ class ABC:
     Then drifts are those of a client's own model from the central one, over all rounds since it was picked.
     """
     network: str = ""
-    """By attention: the file of a network, see `fedclade attention train`; empty: the shipped one, if there is one."""
+    """By attention: the file of a network, see `fedclade attention train`; empty: the shipped one.
+
+    That of `attention` fits the net `mlp` on `digits` alone; that of `attention+` fits every net.
+    """
 
     def needs(self) -> Needs:
         return replace(needs_of_score(self.score, self.network), selects=True)

@@ -40,7 +40,10 @@ class Selection:
     check_in: CheckIn = 50
     """Rounds between check-ins, in which all clients are asked; the first round is one."""
     network: str = ""
-    """By attention: the file of a network, see `fedclade attention train`; empty: the shipped one, if there is one."""
+    """By attention: the file of a network, see `fedclade attention train`; empty: the shipped one.
+
+    That of `attention` fits the net `mlp` on `digits` alone; that of `attention+` fits every net.
+    """
 
     def needs(self) -> Needs:
         """What it needs besides what the method needs."""
@@ -53,7 +56,8 @@ def needs_of_score(score: str, network: str) -> Needs:
     All but the paper's network read angles only, which are the same in a blind run.
     """
     if score == "attention":
-        return Needs(network=Network(score, network), sees="each number of an update by its place, for its network")
+        seen = "each number of an update by its place, for its network"
+        return Needs(network=Network(score, network or score), sees=seen)
     if score == "attention+":
         return Needs(network=Network(score, network or score))
     if network:
@@ -140,7 +144,7 @@ def scorer(score: ScoreKind, network: str, fleet: Fleet) -> Scorer:
         case "cosine":
             return cosine_scores
         case "attention":
-            return partial(attention.scores, fleet.attention(network, score))
+            return partial(attention.scores, fleet.attention(network or score, score))
         case "attention+":
             return partial(cosine_attention.scores, float(fleet.attention(network or score, score)[0]))
 
