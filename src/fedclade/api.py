@@ -39,7 +39,7 @@ class Settings(TypedDict, total=False):
     weight_decay: float
     blind: bool
     selection: str
-    check_in: int
+    check_in: int | str
     network: str
     workers: int
     path: str
