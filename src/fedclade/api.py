@@ -33,6 +33,7 @@ class Settings(TypedDict, total=False):
     seed: int
     epochs: int
     steps: int
+    steps_from: str
     batch: int
     lr: float
     momentum: float
