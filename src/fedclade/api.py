@@ -33,13 +33,14 @@ class Settings(TypedDict, total=False):
     seed: int
     epochs: int
     steps: int
+    steps_from: str
     batch: int
     lr: float
     momentum: float
     weight_decay: float
     blind: bool
     selection: str
-    check_in: int
+    check_in: int | str
     network: str
     workers: int
     path: str

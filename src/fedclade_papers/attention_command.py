@@ -15,7 +15,9 @@ app = typer.Typer(
 AttentionSourceArgument = Annotated[
     str, typer.Argument(help="The source of its clients' examples: see `fedclade data list`.", show_default=False)
 ]
-NetworkArgument = Annotated[str, typer.Argument(help="A file *.safetensors, or `attention+`, which is shipped.")]
+NetworkArgument = Annotated[
+    str, typer.Argument(help="A file *.safetensors, or `attention` or `attention+`, which are shipped.")
+]
 ScoreOption = Annotated[
     str, typer.Option(help="attention: the paper's network. attention+: ours, a temperature for cosines.")
 ]

@@ -1,5 +1,7 @@
 """Plain sequential SGD by nn.Module, autograd and torch.optim: what every path must agree with."""
 
+from itertools import islice
+
 import numpy as np
 import pytest
 import torch
@@ -9,6 +11,7 @@ from torch.nn.functional import cross_entropy
 
 from fedclade.client.general import RowAndLoss, Training
 from fedclade.client.plan import TrainingPath
+from fedclade.core import generator
 from fedclade.data import Part, Pool
 from fedclade.nets import Net
 
@@ -28,14 +31,12 @@ def plain_sgd(net: Net, asked: Training) -> RowAndLoss:
     inputs, labels = torch.from_numpy(part.inputs), torch.from_numpy(part.labels)
     before = [parameter.detach().clone() for parameter in net.module(asked.anchor).parameters()]
     sgd = torch.optim.SGD(module.parameters(), lr=how.lr, momentum=how.momentum, weight_decay=how.weight_decay)
-    order = now.generator("batches", asked.client)
     losses: list[float] = []
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(now.generator("dropout", asked.client).integers(2**62)))
-        for _ in range(how.epochs):
-            losses, shuffled = [], order.permutation(len(part))
-            for first in range(0, len(part), how.batch):
-                batch = shuffled[first : first + how.batch]
+        for batches in batches_of(asked):
+            losses = []
+            for batch in batches:
                 sgd.zero_grad()
                 loss = cross_entropy(module(inputs[batch]), labels[batch])
                 pull = sum(((mine - its) ** 2).sum() for mine, its in zip(module.parameters(), before, strict=True))
@@ -44,6 +45,21 @@ def plain_sgd(net: Net, asked: Training) -> RowAndLoss:
                 losses += [loss.item()] * len(batch)
     in_order = sorted(module.parameters(), key=lambda parameter: not parameter.requires_grad)
     return nn.utils.parameters_to_vector(in_order).detach().numpy(), float(np.mean(losses))
+
+
+def batches_of(asked: Training) -> list[list[NDArray[np.int64]]]:
+    """The batches of each epoch of a round; or, as one, a round's share of the batches of all epochs in one line."""
+    now, how, count = asked.now, asked.now.local, len(asked.part)
+
+    def cut(order: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        return [order[first : first + how.batch] for first in range(0, count, how.batch)]
+
+    if how.steps_from == "epochs":
+        shuffled = (generator(now.seed, epoch, "epoch", asked.client).permutation(count) for epoch in range(1000))
+        line = (batch for order in shuffled for batch in cut(order))
+        return [list(islice(line, (now.number - 1) * how.steps, now.number * how.steps))]
+    rng = now.generator("batches", asked.client)
+    return [cut(rng.permutation(count)) for _ in range(how.epochs)]
 
 
 def assert_agrees(path: TrainingPath, net: Net, asked: Training) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fedclade.client import Client
-from fedclade.client.examples import draw_steps, training_part, validation_part
+from fedclade.client.examples import draw_steps, orders, training_part, validation_part
 from fedclade.core import InputError, LocalTraining, Round, Row
 from fedclade.data import ClientData, Federation, Part
 from fedclade.nets import net_for
@@ -70,6 +70,53 @@ def asked(client: Client, row: Row, data: ClientData, now: Round) -> Row:
 def test_epochs_and_steps_are_not_both_given() -> None:
     with pytest.raises(InputError, match=r"local\.epochs: got 2, need 1"):
         LocalTraining(epochs=2, steps=3)
+
+
+def walked(number: int, count: int, batch: int, steps: int, client: str = "a") -> list[list[int]]:
+    now = Round(number, 7, local=LocalTraining(batch=batch, steps=steps, steps_from="epochs"))
+    return [order.tolist() for order in orders(count, now, client)]
+
+
+def test_an_epoch_is_gone_through_once_over_its_rounds() -> None:
+    """100 examples are 10 batches of 10: two rounds of 5 steps are one epoch, the next two another in another order."""
+    rounds = [walked(number, 100, 10, 5) for number in (1, 2, 3, 4)]
+    assert [[len(order) for order in each] for each in rounds] == [[50]] * 4
+    assert sorted(rounds[0][0] + rounds[1][0]) == sorted(rounds[2][0] + rounds[3][0]) == list(range(100))
+    assert rounds[0][0] + rounds[1][0] != rounds[2][0] + rounds[3][0]
+    assert walked(1, 100, 10, 5) == rounds[0]
+    assert walked(1, 100, 10, 5, "b") != rounds[0]
+
+
+def test_a_round_goes_on_behind_the_end_of_an_epoch() -> None:
+    """11 examples in batches of 5 are 5, 5 and 1; two steps a round: 5 + 5, then 1 and 5, then 5 + 1."""
+    first, second, third = (walked(number, 11, 5, 2) for number in (1, 2, 3))
+    assert [[len(order) for order in each] for each in (first, second, third)] == [[10], [1, 5], [6]]
+    assert sorted(first[0] + second[0]) == sorted(second[1] + third[0]) == list(range(11))
+    assert [len(order) for order in walked(1, 3, 5, 4)] == [3] * 4  # one batch is an epoch
+
+
+@pytest.mark.parametrize("path", ["auto", "general"])
+def test_two_rounds_of_half_an_epoch_train_on_each_example_once(path: str, alike: Federation) -> None:
+    """With a step that hardly moves the model, drifts add up: two halves are one epoch, and two draws are not."""
+    held = alike[alike.clients[0]]
+    data = replace(held, train=replace(held.train, index=held.train.index[:40]))
+    net = net_for("logistic", alike.shape, alike.classes)
+    client, start = Client(net, "general" if path == "general" else "auto"), net.initial_row(0)
+
+    def drift(number: int, local: LocalTraining) -> Row:
+        return asked(client, start, data, Round(number, 7, local=replace(local, batch=4, lr=1e-3))) - start
+
+    whole = drift(1, LocalTraining())
+    halves = [drift(number, LocalTraining(steps=5, steps_from="epochs")) for number in (1, 2)]
+    draws = [drift(number, LocalTraining(steps=5)) for number in (1, 2)]
+    length = np.linalg.norm(whole)
+    assert np.linalg.norm(sum(halves) - whole) < 0.01 * length
+    assert np.linalg.norm(sum(draws) - whole) > 0.05 * length
+
+
+def test_a_part_of_an_epoch_has_steps() -> None:
+    with pytest.raises(InputError, match=r"local\.steps: got 0, need 1 or more"):
+        LocalTraining(steps_from="epochs")
 
 
 def test_the_two_shares_are_disjoint_and_the_same_in_every_round(alike: Federation) -> None:

@@ -73,6 +73,9 @@ WAYS = {
     "short last batch": LocalTraining(batch=4, lr=0.1),
     "one by one": LocalTraining(batch=1, lr=0.02),
     "batch over all": LocalTraining(batch=1000, lr=0.1, epochs=2),
+    "a part of an epoch": LocalTraining(batch=4, lr=0.1, steps=2, steps_from="epochs"),
+    "over the end of an epoch": LocalTraining(batch=5, lr=0.1, momentum=0.5, steps=4, steps_from="epochs"),
+    "several epochs of short batches": LocalTraining(batch=22, lr=0.05, steps=5, steps_from="epochs"),
 }
 
 

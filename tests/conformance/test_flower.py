@@ -14,13 +14,14 @@ pytest.importorskip("flwr", reason="Flower is an extra: pip install 'fedclade[fl
 from flwr.app import Array, ArrayRecord, ConfigRecord, Message, RecordDict
 
 from conformance.loopback import FIRST_NODE, Loopback, Mangle, Tamper, grid_of, held, loopback
-from fedclade.core import Assignment, FedcladeError, Round, Stopped
+from fedclade.core import Assignment, FedcladeError, LocalTraining, Round, Stopped
 from fedclade.data import ClientData, Federation
 from fedclade.fleet import Fleet, Scores, build
 from fedclade.fleet.flower import grid as flower_grid
 from fedclade.fleet.flower.apps import client_app
 from fedclade.fleet.flower.grid import Deadlines, FlowerTransport
 from fedclade.fleet.flower.messages import RAW, header_in, pack_message
+from fedclade.fleet.simulated import simulated_fleet
 from fedclade.fleet.site import ModelSpec, SiteClient
 from fedclade.methods import METHODS, AnyMethod, FedAvg
 from fedclade.nets import net_for
@@ -73,6 +74,24 @@ def test_agrees_with_the_simulated_fleet(method: AnyMethod, two_groups: Federati
     here, _ = play_run(method, two_groups, tmp_path / "here")
     there, _ = play_run(method, two_groups, tmp_path / "there", fleet=loopback(two_groups, "logistic"))
     assert without_time(there) == without_time(here)
+
+
+def test_an_epoch_over_several_rounds_is_the_same_everywhere(two_groups: Federation) -> None:
+    """A client keeps nothing between rounds, wherever it is: the order of its batches is a function of the round."""
+    net = net_for("logistic", two_groups.shape, two_groups.classes)
+    start = Assignment.of_one(net.initial_row(0), two_groups.clients)
+    rounds = [Round(number, 5, local=LocalTraining(batch=7, steps=3, steps_from="epochs")) for number in (1, 2, 9)]
+
+    def train(fleet: Fleet) -> list[bytes]:
+        return [fleet.begin(now.number).train(start, now).rows.tobytes() for now in rounds]
+
+    with simulated_fleet(two_groups, net, workers=0) as here:
+        wanted = train(here)
+    assert len(set(wanted)) == 3
+    with simulated_fleet(two_groups, net, workers=2) as workers:
+        assert train(workers) == wanted
+    with loopback(two_groups, "logistic")(net) as there:
+        assert train(there) == wanted
 
 
 def test_takes_a_dead_client_for_silent(

@@ -53,6 +53,14 @@ def test_fine_tuning_starts_from_fedavgs_model(two_groups: Federation) -> None:
                 np.testing.assert_allclose(models.row_of(client), wanted, atol=1e-5)
 
 
+def test_with_steps_from_epochs_whole_epochs_are_tuned_and_nobody_lags(two_groups: Federation, tmp_path: Path) -> None:
+    parts = Settings(rounds=2, evaluate_every=1, workers=0, steps=2, steps_from="epochs")
+    run = fc.train(two_groups, fc.FineTuned(epochs=2), net="logistic", out=tmp_path / "tuned", **parts)
+    assert run.result["rounds"] == 2
+    with pytest.raises(InputError, match=r"local\.steps_from: got \"epochs\", and stragglers, need \"draws\""):
+        fc.train(two_groups, fc.FedProx(stragglers=0.5), net="logistic", out=tmp_path / "late", **parts)
+
+
 def test_ditto_by_hand(two_groups: Federation) -> None:
     """v trains from v with a pull to the w that was sent, and w is FedAvg's."""
     method = fc.Ditto(lam=0.5)

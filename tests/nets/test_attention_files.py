@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
 from fedclade.core import InputError
+from fedclade.nets import net_for
 from fedclade.nets.attention_files import ATTENTION, open_attention
 from fedclade.nets.weight_files import WeightFile, open_encoder, read, write
 from fedclade_papers.attention_training.network import AttentionNetwork, row_of
@@ -97,5 +98,16 @@ def test_the_shipped_one_is_what_its_recipe_says() -> None:
     assert (kept.recipe["source"], kept.recipe["mix"], kept.recipe["rounds"]) == ("mnist", "2C-1", 300)
     assert 1 < kept.weights[0] < 10
     assert float(str(kept.recipe["held_out_error"])) < 0.85
-    with pytest.raises(InputError, match=r'did you mean "attention\+"'):
-        open_attention("attention")
+    with pytest.raises(InputError, match=r'did you mean "attention'):
+        open_attention("attentoin")
+
+
+def test_the_shipped_paper_network_is_for_the_default_net_and_small() -> None:
+    """mlp on digits: 64 x 200 + 200 weights and 200 x 10 + 10, which are projected to 128 numbers."""
+    kept = open_attention("attention", "attention")
+    assert (kept.recipe["net"], kept.recipe["source"], kept.recipe["seed"]) == ("mlp", "digits", 7)
+    assert kept.recipe["numbers"] == 64 * 200 + 200 + 200 * 10 + 10 == net_for("mlp", (8, 8), 10).size
+    layers = [(128, 512), (512, 128), (128, 32), (32, 32), (32, 32)]
+    assert len(kept.weights) == sum((reads + 1) * outputs for reads, outputs in layers)
+    assert 4 * len(kept.weights) < 600_000
+    assert float(str(kept.recipe["held_out_mse"])) < 0.95

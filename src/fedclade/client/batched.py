@@ -185,11 +185,16 @@ class ClientBatch:
             weights.sub_(sum((towards * factor for towards, factor in pulls), start=torch.zeros(())), alpha=how.lr)
 
     def _loss(self, number: int) -> float:
-        """A client's mean loss over its last epoch."""
-        each = self.asked[number]
-        last = slice(each.steps - each.steps // each.now.local.epochs, each.steps)
-        counted = self._shares[last, number] != 0
-        return float(self._losses[last, number].double()[counted].sum()) / len(each.part)
+        """A client's mean loss, as `Training.mean_loss` has it."""
+        each, end = self.asked[number], 0
+        totals, sizes = list[float](), list[int]()
+        for order in each.orders():
+            here = slice(end, end + -(-len(order) // each.now.local.batch))
+            end = here.stop
+            counted = self._shares[here, number] != 0
+            totals.append(float(self._losses[here, number].double()[counted].sum()))
+            sizes.append(len(order))
+        return each.mean_loss(totals, sizes)
 
 
 def batches(asked: Sequence[Training], padded_width: int) -> tuple[Tensor, Tensor]:
@@ -202,17 +207,19 @@ def batches(asked: Sequence[Training], padded_width: int) -> tuple[Tensor, Tenso
     sizes = np.zeros(places.shape[:2], np.int64)
     before = 0
     for number, each in enumerate(asked):
-        count, order = len(each.part), each.now.generator("batches", each.client)
         places[:, number] = before
-        per_epoch = -(-count // width)
-        for epoch in range(each.now.local.epochs):
-            filled = np.full(per_epoch * width, before)
-            filled[:count] = before + order.permutation(count)
-            steps = slice(epoch * per_epoch, (epoch + 1) * per_epoch)
-            places[steps, number, :width] = filled.reshape(per_epoch, width)
+        end = 0
+        for order in each.orders():
+            count = len(order)
+            batch_count = -(-count // width)
+            filled = np.full(batch_count * width, before)
+            filled[:count] = before + order
+            steps = slice(end, end + batch_count)
+            places[steps, number, :width] = filled.reshape(batch_count, width)
             sizes[steps, number] = width
-            sizes[steps.stop - 1, number] = count - (per_epoch - 1) * width
-        before += count
+            sizes[steps.stop - 1, number] = count - (batch_count - 1) * width
+            end = steps.stop
+        before += len(each.part)
     return torch.from_numpy(places), torch.from_numpy(sizes)
 
 

@@ -153,19 +153,21 @@ class Convolution:
         part, now, client = asked.part, asked.now, asked.client
         if not self._form.can_read(part):
             return self._general.train(asked)
-        how, count, drops = now.local, len(part), self._form.head.has_dropout
+        how, drops = now.local, self._form.head.has_dropout
         start, anchor = self._general.checked_row(asked.start), self._general.checked_row(asked.anchor)
         learner = Learner(self._form, self._library, start, anchor, now)
         inputs, labels = torch.from_numpy(part.inputs), part.labels
-        order, total = now.generator("batches", client), 0.0
+        totals, sizes = list[float](), list[int]()
         with torch.no_grad(), self._general.use_client_seed(now, client):
-            for _ in range(how.epochs):
-                shuffled, total = order.permutation(count), 0.0
-                for first in range(0, count, how.batch):
-                    chosen = shuffled[first : first + how.batch]
+            for order in asked.orders():
+                total = 0.0
+                for first in range(0, len(order), how.batch):
+                    chosen = order[first : first + how.batch]
                     masks = self._form.head.masks(len(chosen), len(chosen)) if drops else None
                     total += learner.step(inputs[torch.from_numpy(chosen)], labels[chosen], masks)
-        return learner.row, total / count
+                totals.append(total)
+                sizes.append(len(order))
+        return learner.row, asked.mean_loss(totals, sizes)
 
     def score(self, row: Row, part: Part) -> CorrectAndLoss:
         return self._general.score(row, part)

@@ -3,7 +3,7 @@
 Local training is mini-batch SGD on the client's own examples, in an order that (seed, round, client) fixes.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import cross_entropy, mse_loss
 
+from fedclade.client.examples import orders
 from fedclade.client.flat_module import FlatModule
 from fedclade.core import ClientId, Round, Row, Rows
 from fedclade.data import Part
@@ -24,7 +25,7 @@ PathName = Literal["kernel", "batched", "convolution", "general"]
 PathChoice = Literal["auto", "general"]
 """What `engine.path` may say."""
 RowAndLoss: TypeAlias = tuple[Row, float]
-"""A trained model, and the mean loss of its last epoch."""
+"""A trained model, and the mean loss of its last epoch, or of its steps."""
 CorrectAndLoss: TypeAlias = tuple[int, float]
 """How many examples a model gets right, and its mean loss."""
 
@@ -55,7 +56,17 @@ class Training:
 
     @property
     def steps(self) -> int:
-        return self.now.local.epochs * -(-len(self.part) // self.width)
+        return self.now.local.steps or self.now.local.epochs * -(-len(self.part) // self.width)
+
+    def orders(self) -> Iterator[NDArray[np.int64]]:
+        """The places of its examples in the order of training, one array after another: see `orders`."""
+        return orders(len(self.part), self.now, self.client)
+
+    def mean_loss(self, totals: Sequence[float], sizes: Sequence[int]) -> float:
+        """The loss to report, from each order's sum of losses and its size: of the last epoch, or of all steps."""
+        if self.now.local.steps:
+            return sum(totals) / sum(sizes)
+        return totals[-1] / sizes[-1]
 
 
 class General:
@@ -76,13 +87,11 @@ class General:
         weights, gradient = flat.weights, flat.gradient
         anchor = torch.from_numpy(self.checked_row(asked.anchor)[: len(weights)].copy())
         velocity = torch.zeros_like(weights)
-        order = now.generator("batches", asked.client)
-        total = 0.0
+        totals, sizes = list[float](), list[int]()
         with self.use_client_seed(now, asked.client):
-            for _ in range(how.epochs):
+            for order in asked.orders():
                 total = 0.0
-                shuffled = torch.from_numpy(order.permutation(len(part)))
-                for chosen in torch.split(shuffled, how.batch):
+                for chosen in torch.split(torch.from_numpy(order), how.batch):
                     # Without dropout a module is in evaluation mode, and no example changes what another one gives.
                     pieces = (chosen,) if now.dropout else torch.split(chosen, GRADIENT_PIECE)
                     loss = self.put_gradient((inputs[piece], labels[piece]) for piece in pieces)
@@ -98,7 +107,9 @@ class General:
                         if how.momentum:
                             step = velocity.mul_(how.momentum).add_(step)
                         weights.add_(step, alpha=-how.lr)
-        return flat.unload(), total / len(part)
+                totals.append(total)
+                sizes.append(len(order))
+        return flat.unload(), asked.mean_loss(totals, sizes)
 
     def put_gradient(self, pieces: Iterable[tuple[Tensor, Tensor]]) -> float | None:
         """Put the gradient of the mean loss over all pieces, inputs and labels, in its place; the loss, if any.

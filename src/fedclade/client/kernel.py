@@ -131,25 +131,26 @@ class Kernel:
         part, now, client = asked.part, asked.now, asked.client
         if not self._stack.can_read(part):
             return self._general.train(asked)
-        how, count, drops = now.local, len(part), self._stack.has_dropout
+        how, drops = now.local, self._stack.has_dropout
         row = aligned_copy(self._general.checked_row(asked.start))
         anchor = self._general.checked_row(asked.anchor)
         velocity = aligned_copy(np.zeros_like(row)) if how.momentum else None
         state, rule = CState.of(row, velocity, anchor), CRule.of(now)
-        examples, labels, order = KernelExamples(part), part.labels, now.generator("batches", client)
-        total = 0.0
+        examples, labels = KernelExamples(part), part.labels
+        totals, sizes = list[float](), list[int]()
         with self._general.use_client_seed(now, client) if drops else nullcontext():
-            for _ in range(how.epochs):
-                shuffled = order.permutation(count)
-                places, wanted = examples.places[shuffled], labels[shuffled]
+            for order in asked.orders():
+                places, wanted, count = examples.places[order], labels[order], len(order)
                 masks = self._stack.masks(count, how.batch) if drops else None
-                total = self._library.train(
+                total: float = self._library.train(
                     *(ctypes.byref(each) for each in (self._net, rule, state, examples.pool)),
                     *(places.ctypes.data, wanted.ctypes.data, count, how.batch),
                     None if masks is None else masks.ctypes.data,
                 )
                 check_memory(total != NO_MEMORY)
-        return row, total / count
+                totals.append(total)
+                sizes.append(count)
+        return row, asked.mean_loss(totals, sizes)
 
     def score(self, row: Row, part: Part) -> CorrectAndLoss:
         if not self._stack.can_read(part):

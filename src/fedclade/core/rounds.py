@@ -9,7 +9,7 @@ import json
 import operator
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -33,7 +33,12 @@ class LocalTraining:
     epochs: Annotated[int, Field(ge=1, le=10**6)] = 1
     """Passes over the client's data in a round (E)."""
     steps: Annotated[int, Field(ge=0, le=10**6)] = 0
-    """Steps in a round instead, each on a full batch of examples that are drawn anew; 0: whole epochs."""
+    """Steps in a round instead, each on a batch; 0: whole epochs."""
+    steps_from: Literal["draws", "epochs"] = "draws"
+    """Where steps take batches from: draws, full batches that are drawn anew in every round; or epochs.
+
+    An epoch is gone through once over several rounds: each goes on in its order where the last one stopped.
+    """
     batch: Annotated[int, Field(ge=1, le=10**9)] = 10
     """Examples in a step; the last one of an epoch may be shorter (B)."""
     lr: Annotated[float, Field(gt=0)] = 0.01
@@ -48,6 +53,8 @@ class LocalTraining:
     def check_steps_or_epochs(self) -> Self:
         if self.steps and self.epochs != 1:
             raise InputError("steps stand in the place of epochs", where="local.epochs", got=str(self.epochs), need="1")
+        if self.steps_from == "epochs" and not self.steps:
+            raise InputError("a part of an epoch has a number of steps", where="local.steps", got="0", need="1 or more")
         return self
 
 

@@ -40,6 +40,9 @@ class FedProx:
         if self.stragglers and (local.steps or local.epochs) == 1:
             need = "2 or more, or local.steps"
             raise InputError("stragglers cannot do less than one epoch", where="local.epochs", got="1", need=need)
+        if self.stragglers and local.steps_from == "epochs":  # where a round goes on is a function of its number alone
+            got, need = '"epochs", and stragglers', '"draws"'
+            raise InputError("stragglers lose their place in an epoch", where="local.steps_from", got=got, need=need)
 
     def start(self, fleet: Fleet, first: First, now: Round) -> tuple[OneModel, Facts]:
         return FedAvg(absent=self.absent).start(fleet, first, now)

@@ -42,7 +42,7 @@ class FineTuned:
         common, facts = FedAvg().round(state.common, fleet, now)
         if not now.evaluated:
             return FineTunedState(common), facts
-        longer = replace(now, local=replace(now.local, epochs=self.epochs, steps=0))
+        longer = replace(now, local=replace(now.local, epochs=self.epochs, steps=0, steps_from="draws"))
         updates = fleet.train(Assignment.of_one(common.model, fleet.clients()), longer)
         own = Assignment.of_one(common.model, common.clients).with_own_rows(updates.clients, updates.rows)
         return FineTunedState(common, own), {**facts, "tuned": len(updates.clients)}

@@ -18,7 +18,7 @@ class Network:
     kind: str
     """The form of its weights."""
     name: str
-    """The name of a shipped one, or a file; empty: the user must name one."""
+    """The name of a shipped one, or a file."""
 
 
 @dataclass(frozen=True, kw_only=True)

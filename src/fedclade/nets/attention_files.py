@@ -1,6 +1,9 @@
 """ABC's networks as files: the layers that lead to their attention, and nothing else of them.
 
-`attention+` is shipped. A network of the kind `attention` is tied to a net of clients, and users train their own.
+Both kinds are shipped. `attention+` is for any net. A network of the kind `attention` is tied to a net of clients: the
+shipped one to the default net, `mlp`, on `digits`; for others users train their own. It was made by
+`fedclade attention train digits --net mlp --examples 100 --reference 200 --project 128 --seed 7`: drifts of 15,010
+numbers are projected to 128, because a first layer that reads all of them has 31 MB.
 """
 
 from itertools import pairwise
@@ -52,7 +55,7 @@ ATTENTION = FileKind(
     what="attention network",
     format="fedclade attention 1",
     kinds=("attention", "attention+"),
-    shipped={"attention+": "mnist-attention-plus.safetensors"},
+    shipped={"attention": "digits-attention.safetensors", "attention+": "mnist-attention-plus.safetensors"},
     shapes=attention_shapes,
     tensors=attention_tensors,
     check_positive=temperature_not_positive,

@@ -124,7 +124,7 @@ def shortest_batch(federation: Federation, now: Round) -> int:
     """The smallest number of examples that a step of training will have: the last of an epoch may be short."""
     sizes = [len(training_part(data.train, now, client)) for client, data in federation.data.items()]
     batch = now.local.batch
-    if now.local.steps:
+    if now.local.steps and now.local.steps_from == "draws":
         return min(batch, *sizes)
     return min(size % batch or min(size, batch) for size in sizes)
 

@@ -109,6 +109,8 @@ def run_rounds(
                     selection, selection_state, common.restrict(present), fleet, now
                 )
             state, facts = method.round(state, fleet, now)
+            if not by_chance and isinstance(loss := facts.get("loss"), float):
+                selection_state = selection_state.after_loss(loss)
         silence = 0 if ledger.trained else silence + 1
         if silence == MAX_SILENT_ROUNDS:
             reasons = sorted({refusal.reason for refusal in ledger.refused})[:1] or ["no answer"]

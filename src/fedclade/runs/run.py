@@ -253,14 +253,13 @@ def check_needs(experiment: Experiment, backend: Backend, net: Net) -> str:
 def check_network(needs: Sequence[Needs], net: Net) -> str:
     """The checksum of the attention network that is used, if any; an error if it is not there or not for this net."""
     for wanted in (each.network for each in needs if each.network is not None):
-        if not wanted.name:
-            do = "fedclade attention train SOURCE"
-            raise InputError("a network is needed", where="method.network", need="its file", do=do)
         kept = open_attention(wanted.name, wanted.kind)
         made_for = kept.recipe.get("numbers", inputs_of(kept.weights)) if wanted.kind == "attention" else net.size
         if made_for != net.size:
-            what, got = "the network does not fit the net", f"one for models of {made_for} numbers"
-            do = "fedclade attention train, with this net"
+            known = f' (net "{kept.recipe["net"]}", source "{kept.recipe["source"]}")' if "net" in kept.recipe else ""
+            what, got = "the network does not fit the net", f"one for models of {made_for} numbers{known}"
+            own = "" if net.is_custom else f"name the file of: fedclade attention train SOURCE --net {net.name}; or "
+            do = f'{own}score by "attention+", which fits any net'
             raise InputError(what, where="method.network", got=got, need=str(net.size), do=do)
         return kept.sha256
     return ""

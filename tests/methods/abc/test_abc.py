@@ -102,9 +102,11 @@ def test_check_ins_are_billed(halves: Federation, tmp_path: Path) -> None:
     assert beside.result["bytes_up"] == 14 * model
 
 
-def check_in(state: SelectionState, clients: Sequence[str], drifts: NDArray[np.float64], number: int) -> SelectionState:
+def check_in(
+    state: SelectionState, clients: Sequence[str], drifts: NDArray[np.float64], number: int, loss: float = 0.0
+) -> SelectionState:
     starts = Assignment.of_one(np.zeros(drifts.shape[1], np.float32), clients)
-    updates = Updates(tuple(clients), drifts.astype(np.float32), np.full(len(drifts), 5), np.zeros(len(drifts)))
+    updates = Updates(tuple(clients), drifts.astype(np.float32), np.full(len(drifts), 5), np.full(len(drifts), loss))
     return state.after_check_in(None, starts, updates, replace(NOW, number=number))
 
 
@@ -194,7 +196,13 @@ def test_inside_groups_every_model_has_its_share() -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "selection"), [(fc.ABC(check_in=2), Selection()), (fc.FedAvg(), Selection(selection="pca", check_in=2))]
+    ("method", "selection"),
+    [
+        (fc.ABC(check_in=2), Selection()),
+        (fc.ABC(check_in="change"), Selection()),
+        (fc.FedAvg(), Selection(selection="pca", check_in=2)),
+        (fc.FedAvg(), Selection(selection="pca", check_in="change")),
+    ],
 )
 def test_a_kill_changes_nothing(halves: Federation, tmp_path: Path, method: Any, selection: Selection) -> None:
     whole, _ = play_run(method, halves, tmp_path / "whole", rounds=5, selection=selection)
@@ -229,6 +237,53 @@ def test_a_selection_stands_beside_the_settings_of_a_method() -> None:
             experiment_from({"data": data, "method": method})
 
 
+def test_a_check_in_follows_a_rise_of_the_loss() -> None:
+    """Played losses: 1.25 times the lowest since the last check-in is no rise, more is; five rounds lie between two."""
+
+    def due_at(state: SelectionState, number: int) -> bool:
+        return state.is_check_in_due("change", Round(number, 0))
+
+    clients = ("a", "b", "c", "d")
+    assert due_at(SelectionState().with_clients(clients), 1)
+    drifts = np.array([[1.0, 0], [1, 0], [0, 1], [0, 1]])
+    state = check_in(SelectionState().with_clients(clients), clients, drifts, 1, loss=2.0)
+    assert not due_at(state, 1000)
+    state = state.after_loss(2.4).after_loss(0.8).after_loss(1.0).after_loss(float("nan"))
+    assert not due_at(state, 1000)  # 1.0 is 1.25 x 0.8
+    state = state.after_loss(1.01)
+    assert [due_at(state, number) for number in (5, 6, 7)] == [False, True, True]
+    assert due_at(state.after_loss(0.1), 7)  # that it fell again does not undo what was seen
+    after = check_in(state, clients, drifts, 7, loss=1.0)
+    assert not due_at(after.after_loss(1.2), 1000)  # what is usual is learnt anew
+    joined = after.with_clients((*clients, "e"))
+    assert [due_at(joined, number) for number in (11, 12)] == [False, True]
+    assert not due_at(after.with_clients(clients[:2]).with_clients(clients), 1000)  # back again is not new
+
+
+@pytest.mark.parametrize("beside", [True, False])
+@pytest.mark.parametrize(
+    ("changes", "wanted"),
+    [
+        ({}, [1]),
+        ({"newcomers": {"rounds": (8,), "share": 0.3}}, [1, 8]),
+        ({"drift": {"round": 16, "share": 0.5, "kind": "rotate"}}, [1, 17]),
+    ],
+    ids=["nothing", "newcomers", "drift"],
+)
+def test_check_ins_when_the_world_changes(
+    changes: dict[str, Any], wanted: list[int], tmp_path: Path, beside: bool
+) -> None:
+    """Newcomers are there from round 8; data change in 16, whose losses tell it, so that all are asked in 17."""
+    world = fc.data.build(source="digits", world="dominant", clients=20, examples=60, seed=1, **changes)
+    how = Settings(rounds=20, participation=0.5, lr=0.1, seed=1, workers=0, evaluate_every=20)
+    if beside:
+        chosen = Settings(**how, selection="groups", check_in="change")
+        run = fc.train(world, fc.FedAvg(), net="logistic", out=tmp_path / "run", **chosen)
+    else:
+        run = fc.train(world, fc.ABC(check_in="change"), net="logistic", out=tmp_path / "run", **how)
+    assert [event.round for event in rounds_of(run.path) if event.facts.get("check_in")] == wanted
+
+
 @pytest.mark.parametrize("beside", [True, False])
 def test_attention_needs_a_network_that_fits(halves: Federation, tmp_path: Path, beside: bool) -> None:
     """Said before there is a folder; of the shipped kind nothing need be said."""
@@ -240,8 +295,12 @@ def test_attention_needs_a_network_that_fits(halves: Federation, tmp_path: Path,
         method = fc.ABC(score=score, network=network)  # type: ignore[arg-type]  # one of them
         return fc.train(halves, method, net="logistic", out=tmp_path / "run", rounds=2, participation=0.25)
 
-    with pytest.raises(InputError, match="a network is needed"):
+    with pytest.raises(
+        InputError, match=r"does not fit the net.*15010 numbers \(net \"mlp\", source \"digits\"\)"
+    ) as caught:
         trained("attention", "")
+    assert "fedclade attention train SOURCE --net logistic" in str(caught.value)
+    assert "\n" not in str(caught.value)
     with pytest.raises(InputError, match="attention network is not usable"):
         trained("attention", str(tmp_path / "none.safetensors"))
     with pytest.raises(InputError, match="for nothing"):
@@ -254,3 +313,19 @@ def test_attention_needs_a_network_that_fits(halves: Federation, tmp_path: Path,
     assert truth is not None
     sides = {client: score > 1 for client, score in scores.items()}
     assert len({(truth.labels[client], side) for client, side in sides.items()}) == 2
+
+
+def test_the_papers_attention_runs_at_once_with_the_default_net(tmp_path: Path) -> None:
+    """No file is named. A client's score is its share of all attention: 1 on average, and not the same for all."""
+    digits = fc.data.build(source="digits", world="dominant", clients=6, examples=60, seed=3)
+    run = fc.train(digits, fc.ABC(score="attention"), out=tmp_path / "run", rounds=2, participation=0.5, workers=0)
+    first, second = rounds_of(run.path)
+    scores = list(first.facts["scores"].values())
+    assert np.mean(scores) == pytest.approx(1)
+    assert len(set(scores)) == 6
+    assert (len(first.facts["chosen"]), len(second.facts["chosen"])) == (3, 3)
+    assert run.result["rounds"] == 2
+    by = fc.train(
+        digits, fc.FedAvg(), out=tmp_path / "by", rounds=2, participation=0.5, selection="attention", workers=0
+    )
+    assert rounds_of(by.path)[0].facts["scores"] == first.facts["scores"]

@@ -42,14 +42,21 @@ class ABC:
     score: SelectionKind = "groups"
     """What a check-in asks drifts for; `random` and `balanced` (the least used) ask nothing: to compare with."""
     check_in: CheckIn = 50
-    """Rounds between check-ins, in which all clients are asked; the first round is one."""
+    """Rounds between check-ins, in which all clients are asked; the first round is one.
+
+    Or "change": after the first, one when clients have joined, or when the training loss of a round has risen to over
+    1.25 times its lowest since the last; at least 5 rounds after it.
+    """
     receivers: Literal["all", "picked"] = "all"
     """Who has the new model: all clients, or only those that were picked; then all train their own in every round.
 
     Then drifts are those of a client's own model from the central one, over all rounds since it was picked.
     """
     network: str = ""
-    """By attention: the file of a network, see `fedclade attention train`; empty: the shipped one, if there is one."""
+    """By attention: the file of a network, see `fedclade attention train`; empty: the shipped one.
+
+    That of `attention` fits the net `mlp` on `digits` alone; that of `attention+` fits every net.
+    """
 
     def needs(self) -> Needs:
         return replace(needs_of_score(self.score, self.network), selects=True)
@@ -67,7 +74,8 @@ class ABC:
             chosen = participants(self.score, selection, present, now)
             means = fleet.train_mean(present.restrict(chosen), now)
             facts: Facts = {"asked": len(chosen), "heard": len(means.heard), "loss": means.loss, "chosen": list(chosen)}
-            return ABCState(replace(state.common, model=means.rows[0]), selection.after_participation(chosen)), facts
+            selection = selection.after_participation(chosen).after_loss(means.loss)
+            return ABCState(replace(state.common, model=means.rows[0]), selection), facts
         starts = present if state.own is None else state.own.restrict(present.clients)
         updates = fleet.train(starts, now)
         return self.average_picked(replace(state, selection=selection), present, updates, due, fleet, now)
@@ -79,7 +87,7 @@ class ABC:
         facts: dict[str, Fact] = {"asked": len(present.clients), "heard": len(updates.clients), "loss": updates.loss}
         if not updates.clients:
             return state, facts
-        selection = state.selection
+        selection = state.selection.after_loss(updates.loss)
         if due and self.score != "random" and self.score != "balanced":
             selection = selection.after_check_in(scorer(self.score, self.network, fleet), present, updates, now)
             facts |= selection.facts()
