@@ -237,8 +237,11 @@ def test_a_selection_stands_beside_the_settings_of_a_method() -> None:
             experiment_from({"data": data, "method": method})
 
 
-def test_a_check_in_follows_a_rise_of_the_loss() -> None:
-    """Played losses: 1.25 times the lowest since the last check-in is no rise, more is; five rounds lie between two."""
+def test_a_check_in_follows_a_jump_of_the_loss() -> None:
+    """Played losses, whose logarithms go up and down by 0.1: ten changes have mean 0 and variance 10 x 0.01 / 9.
+
+    Six standard deviations are 6 x 0.1054 = 0.632 over the last one.
+    """
 
     def due_at(state: SelectionState, number: int) -> bool:
         return state.is_check_in_due("change", Round(number, 0))
@@ -246,15 +249,17 @@ def test_a_check_in_follows_a_rise_of_the_loss() -> None:
     clients = ("a", "b", "c", "d")
     assert due_at(SelectionState().with_clients(clients), 1)
     drifts = np.array([[1.0, 0], [1, 0], [0, 1], [0, 1]])
-    state = check_in(SelectionState().with_clients(clients), clients, drifts, 1, loss=2.0)
-    assert not due_at(state, 1000)
-    state = state.after_loss(2.4).after_loss(0.8).after_loss(1.0).after_loss(float("nan"))
-    assert not due_at(state, 1000)  # 1.0 is 1.25 x 0.8
-    state = state.after_loss(1.01)
+    state = check_in(SelectionState().with_clients(clients), clients, drifts, 1, loss=1.0)
+    for number in range(9):
+        state = state.after_loss(float(np.exp(0.1 * (number % 2 == 0))))
+    assert not due_at(state.after_loss(100.0), 1000)  # nine changes are too few to say what is usual
+    state = state.after_loss(1.0).after_loss(float("nan")).after_loss(-1.0)  # of which the last two say nothing
+    assert not due_at(state.after_loss(float(np.exp(0.63))), 1000)
+    state = state.after_loss(float(np.exp(0.64)))
     assert [due_at(state, number) for number in (5, 6, 7)] == [False, True, True]
     assert due_at(state.after_loss(0.1), 7)  # that it fell again does not undo what was seen
     after = check_in(state, clients, drifts, 7, loss=1.0)
-    assert not due_at(after.after_loss(1.2), 1000)  # what is usual is learnt anew
+    assert not due_at(after.after_loss(9.0), 1000)  # what is usual is learnt anew
     joined = after.with_clients((*clients, "e"))
     assert [due_at(joined, number) for number in (11, 12)] == [False, True]
     assert not due_at(after.with_clients(clients[:2]).with_clients(clients), 1000)  # back again is not new

@@ -44,8 +44,8 @@ class ABC:
     check_in: CheckIn = 50
     """Rounds between check-ins, in which all clients are asked; the first round is one.
 
-    Or "change": after the first, one when clients have joined, or when the training loss of a round has risen to over
-    1.25 times its lowest since the last; at least 5 rounds after it.
+    Or "change": after the first, one when clients have joined, or when the training loss has jumped by more than is
+    usual from round to round; at least 5 rounds after the last.
     """
     receivers: Literal["all", "picked"] = "all"
     """Who has the new model: all clients, or only those that were picked; then all train their own in every round.

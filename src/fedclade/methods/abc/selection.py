@@ -28,10 +28,12 @@ ScoreKind = Literal["groups", "pca", "cosine", "attention", "attention+"]
 the attention of a network, the paper's or ours."""
 SelectionKind = Literal["random", "balanced", "groups", "pca", "cosine", "attention", "attention+"]
 CheckIn = Annotated[int, Field(ge=1, le=10**9)] | Literal["change"]
-"""When there is a check-in: every so many rounds, or when clients join or the training loss rises."""
-LOSS_RISE = 1.25  # times the lowest loss since the last check-in: data have changed. Over 40 rounds of digits without a
-# change (two worlds, two nets, 4 or 10 participants) no round had over 1.22 times; the five rounds after images of a
-# fifth or a half of the clients were turned had 1.28 to 3.23 times, where the model had learnt by then.
+"""When there is a check-in: every so many rounds, or when clients join or the training loss jumps."""
+USUAL_ROUNDS = 10  # changes of the loss from round to round, of which the mean and the deviation are what is usual
+LOSS_JUMP = (
+    6.0  # standard deviations over the mean: by Student's t about one false check-in in 7,000 rounds, if changes
+)
+# were normal and independent. A fixed ratio does not do: a small loss varies by a quarter in most long runs.
 MIN_ROUNDS_BETWEEN = 5  # check-ins for a change: a client that joins or lies in every round must not cost one each time
 UNKNOWN_GROUP = -1  # the group of clients that were not heard at a check-in
 MAX_REPORTED_CLIENTS = 1000  # up to these the facts hold the scores of clients
@@ -81,10 +83,10 @@ class SelectionState:
     group_by_client: dict[ClientId, int] = field(default_factory=dict)
     last_check_in: int = 0
     """The round of the last check-in; 0: there was none."""
-    lowest_loss: float | None = None
-    """The lowest mean training loss of a round since the last check-in, that one included."""
+    losses: tuple[float, ...] = ()
+    """The mean training losses of the last rounds, since the last check-in, that one included."""
     has_changed: bool = False
-    """Whether clients joined, or the loss rose, since the last check-in."""
+    """Whether clients joined, or the loss jumped, since the last check-in."""
 
     def is_check_in_due(self, when: CheckIn, now: Round) -> bool:
         """Whether a check-in is due in this round."""
@@ -98,10 +100,10 @@ class SelectionState:
 
         A change that does not make the model worse, as when clients exchange data, cannot be seen in it.
         """
-        if not math.isfinite(loss):  # nobody was heard
+        if not 0 < loss < math.inf:  # nobody was heard, or somebody lies
             return self
-        lowest = loss if self.lowest_loss is None else min(loss, self.lowest_loss)
-        return replace(self, lowest_loss=lowest, has_changed=self.has_changed or loss > LOSS_RISE * lowest)
+        losses = (*self.losses, loss)[-USUAL_ROUNDS - 1 :]
+        return replace(self, losses=losses, has_changed=self.has_changed or has_jumped(self.losses, loss))
 
     def after_participation(self, chosen: tuple[ClientId, ...]) -> "SelectionState":
         """The state after these clients have taken part."""
@@ -146,7 +148,7 @@ class SelectionState:
             group = {client: number for client, number in group.items() if starts.row_by_client.get(client) != same}
             group |= {client: first + number for client, number in found.labels.items()}
         scored = replace(self, scores=scores, group_by_client=group, last_check_in=now.number)
-        return replace(scored, lowest_loss=None, has_changed=False).after_loss(updates.loss)
+        return replace(scored, losses=(), has_changed=False).after_loss(updates.loss)
 
     def facts(self) -> dict[str, Fact]:
         """The result of a check-in as facts; with many clients only that there was one."""
@@ -156,6 +158,17 @@ class SelectionState:
             if self.group_by_client:
                 facts["drift_groups"] = dict(self.group_by_client)
         return facts
+
+
+def has_jumped(before: tuple[float, ...], loss: float) -> bool:
+    """Whether a loss lies higher over the last one than is usual; not before enough rounds say what is usual.
+
+    Logarithms, because noise goes with the loss; changes from round to round, because the loss falls as models learn.
+    """
+    if len(before) <= USUAL_ROUNDS:
+        return False
+    usual = np.diff(np.log(before))
+    return bool(math.log(loss / before[-1]) > usual.mean() + LOSS_JUMP * usual.std(ddof=1))
 
 
 Scorer = Callable[[Rows], NDArray[np.float64]] | None
