@@ -21,7 +21,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "__main__": {"cli"},
     "papers": {
         *("cli.screen", "api", "report", "runs", "store", "methods", "clustering"),
-        *("fleet.simulated", "fleet.ledger", "client", *BELOW),
+        *("fleet", "fleet.fleet", "fleet.simulated", "fleet.ledger", "client", *BELOW),
     },
     "cli": {
         *("", "api", "bench", "dashboard", "deploy", "export", "report", "runs", "store", "cli.screen"),
