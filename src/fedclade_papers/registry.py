@@ -18,6 +18,7 @@ from fedclade_papers import (
     cfl_newcomers,
     cfl_theory,
     cfl_thresholds,
+    flt_cifar10_groups,
     flt_figure2,
     flt_figure3,
     flt_figure4,
@@ -37,7 +38,8 @@ from fedclade_papers.item import Item, Setting, Terms
 
 MODULES = (
     *(flt_table1, flt_table2, flt_table3, flt_table4, flt_table5, flt_table6),
-    *(flt_figure2, flt_figure3, flt_figure4, flt_figure5, flt_figure6, flt_figure7, flt_figure12, flt_theory),
+    *(flt_figure2, flt_figure3, flt_figure4, flt_figure5, flt_figure6, flt_figure7, flt_figure12),
+    *(flt_cifar10_groups, flt_theory),
     *(cfl_figure3, cfl_figure6, cfl_figure7, cfl_figure8, cfl_thresholds, cfl_figure9, cfl_figure10),
     *(cfl_newcomers, cfl_theory),
     *(abc_figure5, abc_figure6, abc_table1),

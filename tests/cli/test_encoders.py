@@ -25,6 +25,14 @@ def test_one_is_trained_listed_and_used(here: Path, capsys: pytest.CaptureFixtur
     assert call("encoders list -q", capsys)[1].split() == list(found)
 
 
+def test_a_kind_can_be_chosen(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call("encoders train digits --kind convae-colour --epochs 1 --out own.safetensors", capsys)
+    assert code == 0
+    assert out.startswith("own.safetensors: convae-colour, 67,415 weights")
+    assert read(here / "own.safetensors").kind == "convae-colour"
+    assert 'did you mean "resae"' in error_of("encoders train digits --kind resea", capsys)
+
+
 def test_wrong_words_say_what_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
     err = error_of("encoders train digits --out own.pt", capsys)
     assert err.startswith("error: the file cannot be written, --out: got own.pt, need FOLDER/NAME.safetensors")

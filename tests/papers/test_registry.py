@@ -32,7 +32,8 @@ def settings_by_name(terms: Terms) -> dict[str, Setting]:
 
 def test_every_item_is_there() -> None:
     tables = [f"flt-table{number}" for number in range(1, 7)]
-    figures = [f"flt-figure{number}" for number in (2, 3, 4, 5, 6, 7, 12)] + ["flt-theory"]
+    figures = [f"flt-figure{number}" for number in (2, 3, 4, 5, 6, 7, 12)]
+    figures += ["flt-cifar10-groups", "flt-theory"]
     cfl = [f"cfl-figure{number}" for number in (3, 6, 7, 8)] + ["cfl-thresholds", "cfl-figure9", "cfl-figure10"]
     cfl += ["cfl-newcomers", "cfl-theory"]
     abc = ["abc-figure5", "abc-figure6", "abc-table1"]

@@ -14,6 +14,10 @@ EncoderSourceArgument = Annotated[
     str, typer.Argument(help="The source of its examples: see `fedclade data list`.", show_default=False)
 ]
 EncoderFolderArgument = Annotated[Path, typer.Argument(help="Where your own files are.")]
+EncoderKindOption = Annotated[
+    str,
+    typer.Option(help="Of images: convae, convae-colour or resae; by default by their colours.", show_default=False),
+]
 EpochsOption = Annotated[int, typer.Option(min=1, max=10_000, help="Passes over the images.")]
 EncoderSeedOption = Annotated[int, typer.Option(min=0, help="Of its first weights and of the order of images.")]
 EncoderFileOption = Annotated[Path | None, typer.Option(help="The file to write: .safetensors.", show_default=False)]
@@ -47,6 +51,7 @@ def list_encoders(folder: EncoderFolderArgument = Path(), as_json: Json = False,
 @app.command("train")
 def train_encoder(
     source: EncoderSourceArgument,
+    kind: EncoderKindOption = "",
     epochs: EpochsOption = 30,
     seed: EncoderSeedOption = 0,
     out: EncoderFileOption = None,
@@ -55,8 +60,8 @@ def train_encoder(
 ) -> None:
     """Train an encoder on a source and write it to a file that `method.encoder` can name.
 
-    Images: FLT's autoencoder, by Adam on the mean squared error. Tables: mean and scale of each feature. Texts: a
-    vector for each word.
+    Images: FLT's autoencoder, plain or residual, by Adam on the mean squared error. Tables: mean and scale of each
+    feature. Texts: a vector for each word.
     """
     import numpy as np
 
@@ -76,7 +81,7 @@ def train_encoder(
             print(f"{source}: epoch {epoch}/{epochs}, error on held-out images {error:.5f}", file=sys.stderr)
 
     inputs = Part(pool, np.arange(len(pool.labels))).inputs
-    kept = pretrain_encoder(inputs, source=source, epochs=epochs, seed=seed, progress=report_epoch)
+    kept = pretrain_encoder(inputs, source=source, epochs=epochs, seed=seed, progress=report_epoch, kind=kind)
     write(path, kept)
     if as_json:
         emit({"file": str(path), "kind": kept.kind, "recipe": kept.recipe, "sha256": kept.sha256})

@@ -77,7 +77,14 @@ class Encoding:
     weights: Row
     """All of its weights; none for an encoder that every client has."""
     encoder_size: int
-    """So many of them, from the first, encode; the others are for fine-tuning."""
+    """So many of them encode; the others are for fine-tuning."""
+    encoder_start: int = 0
+    """The place of the first of those that encode; they stand together."""
+
+    @property
+    def encoder_weights(self) -> slice:
+        """Where those that encode stand."""
+        return slice(self.encoder_start, self.encoder_start + self.encoder_size)
 
 
 def require_tunable(found: Encoding, name: str) -> Encoding:

@@ -365,7 +365,7 @@ def sketch_rows(found: Encoding, how: Sketching) -> tuple[Rows, int]:
     if how.epochs:
         require_tunable(found, how.encoder)
     weights = found.weights if how.weights is None else how.weights
-    sent = weights if how.epochs else weights[: found.encoder_size]
+    sent = weights if how.epochs else weights[found.encoder_weights]
     return sent[None] if len(sent) else NO_ROWS, how.own_components or found.width
 
 

@@ -2,6 +2,7 @@
 
 Kinds: `convae` for grey images of 28 x 28 (51,577 parameters, 25,956 of which encode), and `convae-colour`, the same
 layers for 3 x 32 x 32 (67,415). The parameters of the encoder come first in a row, so that it can be sent alone.
+`resae` is the one of the authors' code for colours, in `resae`: its encoder stands at the end of a row.
 """
 
 from functools import lru_cache
@@ -10,9 +11,10 @@ from torch import Tensor, nn
 
 from fedclade.nets.images import pooled_convolution
 from fedclade.nets.net import Net
+from fedclade.nets.resae import ResidualAutoEncoder
 
 LATENT = 128
-FORMS: dict[str, tuple[int, int]] = {"convae": (1, 28), "convae-colour": (3, 32)}
+FORMS: dict[str, tuple[int, int]] = {"convae": (1, 28), "convae-colour": (3, 32), "resae": (3, 32)}
 """Channels, and pixels of a side, of each kind."""
 
 
@@ -42,13 +44,23 @@ class AutoEncoder(nn.Module):
         return restored
 
 
+def make(kind: str) -> AutoEncoder | ResidualAutoEncoder:
+    """A new module of this kind."""
+    return ResidualAutoEncoder(LATENT) if kind == "resae" else AutoEncoder(*FORMS[kind])
+
+
 @lru_cache(maxsize=4)
 def autoencoder(kind: str) -> Net:
     """The whole of it, as a net that learns to give back what it is given."""
-    return Net(kind, lambda: AutoEncoder(*FORMS[kind]), is_custom=False, target="inputs")
+    return Net(kind, lambda: make(kind), is_custom=False, target="inputs")
 
 
 @lru_cache(maxsize=4)
 def encoder(kind: str) -> Net:
     """The half that encodes."""
-    return Net(kind, lambda: AutoEncoder(*FORMS[kind]).encoder, is_custom=False)
+    return Net(kind, lambda: make(kind).encoder, is_custom=False)
+
+
+def encoder_start(kind: str) -> int:
+    """Where in a row of the whole the weights begin that encode; they stand together."""
+    return autoencoder(kind).size - encoder(kind).size if kind == "resae" else 0

@@ -8,9 +8,9 @@ public   images in a public basis, the 32 first principal components of Fashion-
 
 These have weights, which the server sends (`weight_files` reads them from files):
 
-convae, convae-colour   images through the encoding half of an autoencoder
-standardised            tables, less a mean and over a scale
-embedding               texts as the mean of their words' vectors
+convae, convae-colour, resae   images through the encoding half of an autoencoder
+standardised                   tables, less a mean and over a scale
+embedding                      texts as the mean of their words' vectors
 """
 
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from fedclade.core import InputError, Row
 from fedclade.core.settings import unknown_name_error
-from fedclade.nets.convae import FORMS, LATENT, autoencoder, encoder
+from fedclade.nets.convae import FORMS, LATENT, autoencoder, encoder, encoder_start
 
 SIDE = 28  # pixels of an image in the basis
 COMPONENTS, COLOURS = 32, 12  # of the light, and of each of two differences of colours
@@ -152,7 +152,8 @@ class Convolutional:
         net = encoder(self.kind)
         if len(self.weights) not in (net.size, autoencoder(self.kind).size):
             raise misfit_error(self.kind, len(self.weights), f"{net.size} weights")
-        module = net.module(self.weights[: net.size])
+        start = encoder_start(self.kind) if len(self.weights) > net.size else 0
+        module = net.module(self.weights[start : start + net.size])
         images = torch.from_numpy(prepare_images(inputs, self.kind))
         with torch.inference_mode():
             found: EncoderFloats = torch.cat([module(some) for some in torch.split(images, IMAGE_BATCH)]).numpy()

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from torch.nn.functional import mse_loss
 
 from fedclade.core import InputError, Row, generator
-from fedclade.nets.convae import autoencoder
+from fedclade.core.settings import unknown_name_error
+from fedclade.nets.convae import FORMS, autoencoder
 from fedclade.nets.encoders import EMBEDDING_WIDTH, Inputs, has_colour, prepare_images
 from fedclade.nets.weight_files import WeightFile
 
@@ -20,11 +21,18 @@ EpochProgress = Callable[[int, float], None]
 """Called after each epoch with its number, and the mean squared error on examples that were held out."""
 
 
-def pretrain_encoder(inputs: Inputs, *, source: str, epochs: int, seed: int, progress: EpochProgress) -> WeightFile:
-    """An encoder for examples like these."""
+def pretrain_encoder(
+    inputs: Inputs, *, source: str, epochs: int, seed: int, progress: EpochProgress, kind: str = ""
+) -> WeightFile:
+    """An encoder for examples like these: of images an autoencoder of this kind, or the plain one for their colours."""
+    if kind and kind not in FORMS:
+        raise unknown_name_error("the kind of autoencoder", "pretraining", kind, FORMS)
+    if kind and inputs.ndim <= 2:
+        got = f"examples of shape {inputs.shape[1:]}"
+        raise InputError(f"{kind} is for images", where="pretraining", got=got, need="no kind, which is found here")
     recipe: dict[str, object] = {"source": source, "examples": len(inputs)}
     if inputs.ndim > 2:
-        kind = "convae-colour" if has_colour(inputs.shape[1:]) else "convae"
+        kind = kind or ("convae-colour" if has_colour(inputs.shape[1:]) else "convae")
         row, error = fit_autoencoder(kind, inputs, epochs, seed, progress)
         how = {"epochs": epochs, "seed": seed, "batch": BATCH, "adam": STEP, "loss": "mse", "held_out_mse": error}
         return WeightFile(kind, row, recipe | how)
@@ -40,16 +48,18 @@ def fit_autoencoder(kind: str, inputs: Inputs, epochs: int, seed: int, progress:
     held = max(1, int(HELD_OUT * len(inputs)))
     if len(inputs) < 2:
         raise InputError("there are too few images", where="pretraining", got=str(len(inputs)), need="2 or more")
-    module = net.module(net.initial_row(seed)).train()
+    module = net.module(net.initial_row(seed))
     steps = torch.optim.Adam(module.parameters(), lr=STEP)
     best, least = net.row(module), float("inf")
     for epoch in range(1, epochs + 1):
+        module.train()
         shuffled = generator(seed, epoch, "batches").permutation(order[held:])
         for images in batches(inputs, shuffled, kind):
             steps.zero_grad()
             loss = mse_loss(module(images), images)
             loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
             steps.step()
+        module.eval()
         with torch.inference_mode():
             errors = [float(mse_loss(module(some), some)) * len(some) for some in batches(inputs, order[:held], kind)]
         error = sum(errors) / held

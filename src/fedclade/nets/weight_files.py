@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from fedclade.core import Encoding, InputError, Row
 from fedclade.core.settings import unknown_name_error
-from fedclade.nets.convae import FORMS, autoencoder, encoder
+from fedclade.nets.convae import FORMS, autoencoder, encoder, encoder_start
 from fedclade.nets.encoders import EMBEDDING_WIDTH, ENCODERS, NO_WEIGHTS, WEIGHTED_ENCODERS, encoder_named
 
 SUFFIX = ".safetensors"
@@ -120,8 +120,10 @@ def open_encoder(name: str, shape: Sequence[int]) -> Encoding:
         raise ENCODER.error(name, f"{len(weights) // 2} features", f"{prod(shape)}, as the examples have")
     if kind == "embedding" and len(shape) != 1:
         raise ENCODER.error(name, f"examples of shape {tuple(shape)}", "texts, as numbers of words")
-    part = encoder(kind).size if kind in FORMS else len(weights)
-    return Encoding(kind, encoder_named(kind).width(shape), weights, part)
+    width = encoder_named(kind).width(shape)
+    if kind in FORMS:
+        return Encoding(kind, width, weights, encoder(kind).size, encoder_start(kind))
+    return Encoding(kind, width, weights, len(weights))
 
 
 def load_encoder(name: str) -> WeightFile:
