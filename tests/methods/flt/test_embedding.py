@@ -12,15 +12,9 @@ import fedclade as fc
 from fedclade.core import InputError, Points, Round
 from fedclade.core.points import pad_points
 from fedclade.fleet.simulated import simulated_fleet
-from fedclade.methods.flt import encoder
-from fedclade.methods.flt.encoder import (
-    FAR_FACTOR,
-    Encoder,
-    embed_points,
-    groups_of_points,
-    pull_in_outliers,
-    start_warm_up,
-)
+from fedclade.methods.flt import embedding
+from fedclade.methods.flt.embedding import FAR_FACTOR, embed_points, pull_in_outliers, start_warm_up
+from fedclade.methods.flt.encoder import Encoder, groups_of_points
 from fedclade.methods.flt.found_groups import GroupSearch
 from fedclade.nets import net_for
 from fedclade.wire import Reply
@@ -44,7 +38,7 @@ def test_without_umap_it_says_what_to_install_before_any_client_works(
     def no_client(replies: Iterator[Reply]) -> Iterator[Reply]:
         raise AssertionError(f"a client was asked: {replies}")
 
-    monkeypatch.setattr(encoder, "find_spec", lambda _: None)
+    monkeypatch.setattr(embedding, "find_spec", lambda _: None)
     federation = fc.data.build(source="digits", world="iid", clients=3)
     net = net_for("logistic", federation.shape, federation.classes)
     method = fc.FLT(preset=preset)  # type: ignore[arg-type]  # one of two
