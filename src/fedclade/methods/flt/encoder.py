@@ -11,11 +11,11 @@ components   clients closer than gamma are related, and so are their relatives (
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from fedclade.clustering.cuts import NOISE, Cut, GroupTable, PairDistances, best_cut, separation_of
 from fedclade.clustering.point_distances import POINT_DISTANCES, PointDistance, nearest_distances_between
@@ -33,7 +33,14 @@ from fedclade.core import (
 )
 from fedclade.core.points import concatenate_points, pad_points
 from fedclade.fleet import Fleet, Sketching
-from fedclade.methods.flt.embedding import embed_points, require_umap, start_warm_up
+from fedclade.methods.flt.embedding import (
+    UmapStart,
+    add_to_layout,
+    can_embed,
+    embed_points,
+    require_umap,
+    start_warm_up,
+)
 from fedclade.methods.flt.found_groups import (
     ClientSummaries,
     FoundGroups,
@@ -66,10 +73,30 @@ class Encoder:
     """Rounds of one epoch in which all clients fine-tune it together, by FedAvg; 0: none."""
     umap_dimensions: Literal[0, 2, 3] = 0
     """Of UMAP's embedding of all points, on the server; 0: points stay as they were sent."""
+    umap_start: UmapStart = "pca"
+    """Where UMAP begins: at principal components, or at a spectral layout of the points' neighbours (its code)."""
+    umap_newcomers: Literal["as-sent", "transform"] = "as-sent"
+    """Newcomers are compared by points as they were sent, or where UMAP's `transform` puts them among the others."""
     distance: PointDistance = "nearest"
     """Between sets of points: mean of nearest both ways, smallest (the paper), or matched (its code)."""
     cut: Literal["average", "ward", "components"] = "average"
     """How distances become groups: see above."""
+
+    @model_validator(mode="after")
+    def check_combinations(self) -> Self:
+        for name, value, idle in (
+            ("umap_start", self.umap_start, "pca"),
+            ("umap_newcomers", self.umap_newcomers, "as-sent"),
+        ):
+            if value != idle and not self.umap_dimensions:
+                raise InputError(
+                    f"{name} does nothing",
+                    where=f"Encoder.{name}",
+                    got=f'"{value}" without UMAP',
+                    need="umap_dimensions of 2 or 3",
+                    do=f"set them, or leave {name} out",
+                )
+        return self
 
     def needs(self) -> Needs:
         tunes = bool(self.own_tuning_epochs or self.joint_tuning_rounds)
@@ -104,10 +131,14 @@ class Encoder:
         assert isinstance(summaries, Points)
         return groups_of_points(summaries, self, search)
 
-    def places(self, found: FoundGroups, summaries: ClientSummaries) -> "PointPlaces":
+    def places(self, found: FoundGroups, summaries: ClientSummaries) -> "PointPlaces | EmbeddedPlaces":
         """Where these groups are, for newcomers."""
         assert isinstance(summaries, Points)
-        return point_places(summaries, found.partition.members)
+        sent, layout = point_places(summaries, found.partition.members), found.sketches
+        if self.umap_newcomers == "as-sent" or layout is None or not can_embed(layout, self.umap_dimensions):
+            return sent
+        groups = np.array([found.partition.labels[client] for client in layout.clients], np.int64)
+        return EmbeddedPlaces(sent, summaries.of(layout.clients), layout, groups)
 
 
 def check_umap(_layers: Sequence[int], _local: LocalTraining) -> None:
@@ -128,7 +159,9 @@ def groups_of_points(points: Points, how: Encoder, search: GroupSearch | None = 
             lambda found, some: point_places(some, found.partition.members),
         )
     ordered = points.of(sorted(points.clients))
-    sketches = embed_points(ordered, how.umap_dimensions, search.seed) if how.umap_dimensions else ordered
+    sketches = ordered
+    if how.umap_dimensions:
+        sketches = embed_points(ordered, how.umap_dimensions, search.seed, how.umap_start)
     distances = point_distances(how.distance, sketches)
     cut = best_cut(distances, search.max_groups, search.groups)
     needed = search.min_separation or (MIN_SEPARATION_UMAP if how.umap_dimensions else MIN_SEPARATION)
@@ -190,10 +223,7 @@ def cut_components(distances: PairDistances, near: NDArray[np.bool_], tree: Cut)
 
 @dataclass(frozen=True, eq=False)
 class PointPlaces:
-    """Some members of each group, and how far each group reaches.
-
-    Newcomers are compared by points as they were sent: UMAP's embedding has no place for a client that was not there.
-    """
+    """Some members of each group, and how far each reaches: newcomers are compared by points as they were sent."""
 
     members: Points
     group_of_member: NDArray[np.int64]
@@ -217,6 +247,11 @@ class PointPlaces:
             for client, group, fits in zip(newcomers.clients, near, belongs, strict=True)
         }
 
+    def within_reach(self, newcomers: Points) -> list[ClientId]:
+        """Those that belong to a group by its reach, be it the nearest or not."""
+        far = distances_to_groups(newcomers, self.members, self.group_of_member, self.group_count)
+        return [client for client, row in zip(newcomers.clients, far, strict=True) if (row <= self.reach).any()]
+
     def with_group(self, one: ClientSummaries) -> "PointPlaces":
         """One group more, of this client alone; it reaches as far as the shortest of the others, or half of the way."""
         assert isinstance(one, Points)
@@ -230,6 +265,46 @@ class PointPlaces:
 
     def without_limits(self) -> "PointPlaces":
         return replace(self, reach=np.full(len(self.reach), np.inf))
+
+
+@dataclass(frozen=True, eq=False)
+class EmbeddedPlaces:
+    """Groups in UMAP's layout: a newcomer goes where its points come to lie among those of the clients that were there.
+
+    UMAP puts any point beside some other. So points as they were sent tell who is unlike all groups, and who belongs to
+    one that began later, which the layout does not have.
+    """
+
+    sent: PointPlaces
+    points: Points
+    """The points of all clients of the layout, as they were sent."""
+    layout: Points
+    """Where UMAP put them."""
+    groups: NDArray[np.int64]
+    """(clients of the layout,): the group of each."""
+
+    @property
+    def group_count(self) -> int:
+        return self.sent.group_count
+
+    def nearest(self, newcomers: ClientSummaries) -> dict[ClientId, int | None]:
+        assert isinstance(newcomers, Points)
+        if not newcomers.clients:
+            return {}
+        found, count = self.sent.nearest(newcomers), int(self.groups.max()) + 1
+        began_later = {client for client, group in found.items() if group is not None and group >= count}
+        known = [client for client in self.sent.within_reach(newcomers) if client not in began_later]
+        if known:
+            embedded = add_to_layout(newcomers.of(known), self.points, self.layout)
+            far = distances_to_groups(embedded, self.layout, self.groups, count)
+            found |= dict(zip(known, far.argmin(axis=1).tolist(), strict=True))
+        return found
+
+    def with_group(self, one: ClientSummaries) -> "EmbeddedPlaces":
+        return replace(self, sent=self.sent.with_group(one))
+
+    def without_limits(self) -> "EmbeddedPlaces":
+        return replace(self, sent=self.sent.without_limits())
 
 
 def point_places(points: Points, groups: Sequence[Sequence[ClientId]]) -> PointPlaces:
