@@ -17,7 +17,7 @@ from fedclade.core import Damaged, InputError, Stopped
 from fedclade.data.registry import cache_sources
 from fedclade.fleet.simulated import cores
 from fedclade.methods import FLT, Encoder
-from fedclade.methods.flt.encoder import require_umap, start_warm_up
+from fedclade.methods.flt.embedding import require_umap, start_warm_up
 from fedclade.report.run_data import number as as_number
 from fedclade.runs.compare import FederationCache, finish
 from fedclade.runs.environment import environment

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fedclade.core import InputError, Stopped
-from fedclade.methods.flt import encoder
+from fedclade.methods.flt import embedding
 from fedclade.nets import weight_files
 from fedclade.runs.run import resume
 from fedclade_papers.item import Claim, Item, Outcome, PlanTable, Setting, Terms
@@ -194,7 +194,7 @@ def test_two_settings_of_one_name_are_refused() -> None:
 def test_umap_is_asked_for_before_anything_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     flt = {"name": "flt", "signature": {"kind": "encoder", "umap_dimensions": 2}}
     item = of_setting(TABLE, methods={"FedAvg": {"name": "fedavg"}, "FLT": flt}, overrides={})
-    monkeypatch.setattr(encoder, "find_spec", lambda _: None)
+    monkeypatch.setattr(embedding, "find_spec", lambda _: None)
     seen = Seen()
     with pytest.raises(InputError, match="UMAP is not installed"):
         reproduce([item], Terms(tmp_path), jobs=1, display=seen.display)

@@ -11,6 +11,8 @@ from fedclade.core import Assignment, Points, Round
 from fedclade.core.settings import settings_table
 from fedclade.fleet import Fleet, Means, Sketching
 from fedclade.methods import method_named
+from fedclade.runs.compare import parse_method
+from fedclade.runs.experiment import Experiment
 from fedclade.store.events import StartEvent
 from fedclade.store.run_folder import RunFolder
 from fedclade.testing import Interrupted, play_run
@@ -219,6 +221,71 @@ def test_a_preset_is_where_settings_start() -> None:
 )
 def test_single_settings_go_over_a_preset(given: dict[str, object], expected: fc.FLT) -> None:
     assert method_named("flt", {"preset": "paper", **given}) == expected
+
+
+@pytest.mark.parametrize("preset", ["paper", "published", "workshop"])
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"points": 3},
+        {"points": "classes"},
+        {"own_tuning_epochs": 0},
+        {"joint_tuning_rounds": 1},
+        {"umap_dimensions": 0},
+        {"umap_dimensions": 3},
+        {"umap_start": "spectral"},
+        {"umap_newcomers": "transform"},
+        {"distance": "nearest"},
+        {"cut": "average"},
+        {"name": "pixels"},
+    ],
+)
+def test_every_preset_takes_other_settings_of_its_signature(preset: str, setting: dict[str, object]) -> None:
+    """From a table, and from the command line; all else is the preset's, but for a gamma that would do nothing."""
+    start = method_named("flt", {"preset": preset})
+    assert isinstance(start, fc.FLT)
+    assert isinstance(start.signature, fc.Encoder)
+    found = method_named("flt", {"preset": preset, "signature": setting})
+    assert isinstance(found, fc.FLT)
+    assert found.signature == replace(start.signature, **setting)  # type: ignore[arg-type]  # of the right types
+    idle = setting.get("cut") == "average" and start.case == "groups"
+    assert found.gamma == (0.0 if idle else 1.0)
+    rest = replace(found, signature=start.signature, gamma=start.gamma)
+    assert rest == start
+    (name, value), other = next(iter(setting.items())), Experiment(data={"source": "digits"}, method=fc.FedAvg())
+    assert parse_method(f"flt:preset={preset},signature.{name}={value}", other)[0] == found
+
+
+@pytest.mark.parametrize("preset", ["paper", "published", "workshop"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"gamma": 0.5},
+        {"gamma": 0.0},
+        {"case": "groups"},
+        {"case": "soft-graph"},
+        {"max_groups": 9},
+        {"min_separation": 0.3},
+        {"outlying_newcomers": "global"},
+        {"absent": "participants"},
+        {"tau": 3},
+        {"reclustering": "paper", "flags": 2},
+    ],
+)
+def test_every_preset_takes_other_settings(preset: str, given: dict[str, object]) -> None:
+    start = method_named("flt", {"preset": preset})
+    found = method_named("flt", {"preset": preset, **given})
+    assert isinstance(start, fc.FLT)
+    assert found == replace(start, **given)  # type: ignore[arg-type]  # of the right types
+    assert method_named("flt", settings_table(found)) == found, "as an experiment that was written down says it"
+
+
+def test_a_number_of_groups_asks_for_a_tree() -> None:
+    """Components are as many as there are: beside these presets a number needs another cut."""
+    for preset in ("published", "workshop"):
+        with pytest.raises(fc.FedcladeError, match="groups does nothing"):
+            method_named("flt", {"preset": preset, "groups": 2})
+        assert method_named("flt", {"preset": preset, "groups": 2, "signature": {"cut": "ward"}})
 
 
 @pytest.mark.parametrize(

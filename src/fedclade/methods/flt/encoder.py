@@ -9,18 +9,13 @@ ward         clients closer than gamma are related; Ward's tree of the rows of t
 components   clients closer than gamma are related, and so are their relatives (the published code, which cuts nothing)
 """
 
-import warnings
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib.util import find_spec
-from threading import Thread
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from fedclade.clustering.cuts import NOISE, Cut, GroupTable, PairDistances, best_cut, separation_of
 from fedclade.clustering.point_distances import POINT_DISTANCES, PointDistance, nearest_distances_between
@@ -38,6 +33,14 @@ from fedclade.core import (
 )
 from fedclade.core.points import concatenate_points, pad_points
 from fedclade.fleet import Fleet, Sketching
+from fedclade.methods.flt.embedding import (
+    UmapStart,
+    add_to_layout,
+    can_embed,
+    embed_points,
+    require_umap,
+    start_warm_up,
+)
 from fedclade.methods.flt.found_groups import (
     ClientSummaries,
     FoundGroups,
@@ -52,8 +55,6 @@ from fedclade.methods.needs import Needs, no_check
 
 MIN_SEPARATION, MIN_SEPARATION_UMAP = 0.35, 0.5  # what groups need, of points as sent and of embedded ones: UMAP parts
 MAX_MEMBERS = 20  # members of each group that newcomers are compared with
-UMAP_NEIGHBOURS = 15  # umap-learn's own choice
-FAR_FACTOR = 5.0  # of the usual distance from the middle: one point beyond all others would press them into one
 LONE_GROUP_FACTOR = 1.5  # where there is no other group: so many times as far as its farthest member
 
 
@@ -72,10 +73,30 @@ class Encoder:
     """Rounds of one epoch in which all clients fine-tune it together, by FedAvg; 0: none."""
     umap_dimensions: Literal[0, 2, 3] = 0
     """Of UMAP's embedding of all points, on the server; 0: points stay as they were sent."""
+    umap_start: UmapStart = "pca"
+    """Where UMAP begins: at principal components, or at a spectral layout of the points' neighbours (its code)."""
+    umap_newcomers: Literal["as-sent", "transform"] = "as-sent"
+    """Newcomers are compared by points as they were sent, or where UMAP's `transform` puts them among the others."""
     distance: PointDistance = "nearest"
     """Between sets of points: mean of nearest both ways, smallest (the paper), or matched (its code)."""
     cut: Literal["average", "ward", "components"] = "average"
     """How distances become groups: see above."""
+
+    @model_validator(mode="after")
+    def check_combinations(self) -> Self:
+        for name, value, idle in (
+            ("umap_start", self.umap_start, "pca"),
+            ("umap_newcomers", self.umap_newcomers, "as-sent"),
+        ):
+            if value != idle and not self.umap_dimensions:
+                raise InputError(
+                    f"{name} does nothing",
+                    where=f"Encoder.{name}",
+                    got=f'"{value}" without UMAP',
+                    need="umap_dimensions of 2 or 3",
+                    do=f"set them, or leave {name} out",
+                )
+        return self
 
     def needs(self) -> Needs:
         tunes = bool(self.own_tuning_epochs or self.joint_tuning_rounds)
@@ -110,10 +131,14 @@ class Encoder:
         assert isinstance(summaries, Points)
         return groups_of_points(summaries, self, search)
 
-    def places(self, found: FoundGroups, summaries: ClientSummaries) -> "PointPlaces":
+    def places(self, found: FoundGroups, summaries: ClientSummaries) -> "PointPlaces | EmbeddedPlaces":
         """Where these groups are, for newcomers."""
         assert isinstance(summaries, Points)
-        return point_places(summaries, found.partition.members)
+        sent, layout = point_places(summaries, found.partition.members), found.sketches
+        if self.umap_newcomers == "as-sent" or layout is None or not can_embed(layout, self.umap_dimensions):
+            return sent
+        groups = np.array([found.partition.labels[client] for client in layout.clients], np.int64)
+        return EmbeddedPlaces(sent, summaries.of(layout.clients), layout, groups)
 
 
 def check_umap(_layers: Sequence[int], _local: LocalTraining) -> None:
@@ -134,7 +159,9 @@ def groups_of_points(points: Points, how: Encoder, search: GroupSearch | None = 
             lambda found, some: point_places(some, found.partition.members),
         )
     ordered = points.of(sorted(points.clients))
-    sketches = embed_points(ordered, how.umap_dimensions, search.seed) if how.umap_dimensions else ordered
+    sketches = ordered
+    if how.umap_dimensions:
+        sketches = embed_points(ordered, how.umap_dimensions, search.seed, how.umap_start)
     distances = point_distances(how.distance, sketches)
     cut = best_cut(distances, search.max_groups, search.groups)
     needed = search.min_separation or (MIN_SEPARATION_UMAP if how.umap_dimensions else MIN_SEPARATION)
@@ -196,10 +223,7 @@ def cut_components(distances: PairDistances, near: NDArray[np.bool_], tree: Cut)
 
 @dataclass(frozen=True, eq=False)
 class PointPlaces:
-    """Some members of each group, and how far each group reaches.
-
-    Newcomers are compared by points as they were sent: UMAP's embedding has no place for a client that was not there.
-    """
+    """Some members of each group, and how far each reaches: newcomers are compared by points as they were sent."""
 
     members: Points
     group_of_member: NDArray[np.int64]
@@ -223,6 +247,11 @@ class PointPlaces:
             for client, group, fits in zip(newcomers.clients, near, belongs, strict=True)
         }
 
+    def within_reach(self, newcomers: Points) -> list[ClientId]:
+        """Those that belong to a group by its reach, be it the nearest or not."""
+        far = distances_to_groups(newcomers, self.members, self.group_of_member, self.group_count)
+        return [client for client, row in zip(newcomers.clients, far, strict=True) if (row <= self.reach).any()]
+
     def with_group(self, one: ClientSummaries) -> "PointPlaces":
         """One group more, of this client alone; it reaches as far as the shortest of the others, or half of the way."""
         assert isinstance(one, Points)
@@ -236,6 +265,46 @@ class PointPlaces:
 
     def without_limits(self) -> "PointPlaces":
         return replace(self, reach=np.full(len(self.reach), np.inf))
+
+
+@dataclass(frozen=True, eq=False)
+class EmbeddedPlaces:
+    """Groups in UMAP's layout: a newcomer goes where its points come to lie among those of the clients that were there.
+
+    UMAP puts any point beside some other. So points as they were sent tell who is unlike all groups, and who belongs to
+    one that began later, which the layout does not have.
+    """
+
+    sent: PointPlaces
+    points: Points
+    """The points of all clients of the layout, as they were sent."""
+    layout: Points
+    """Where UMAP put them."""
+    groups: NDArray[np.int64]
+    """(clients of the layout,): the group of each."""
+
+    @property
+    def group_count(self) -> int:
+        return self.sent.group_count
+
+    def nearest(self, newcomers: ClientSummaries) -> dict[ClientId, int | None]:
+        assert isinstance(newcomers, Points)
+        if not newcomers.clients:
+            return {}
+        found, count = self.sent.nearest(newcomers), int(self.groups.max()) + 1
+        began_later = {client for client, group in found.items() if group is not None and group >= count}
+        known = [client for client in self.sent.within_reach(newcomers) if client not in began_later]
+        if known:
+            embedded = add_to_layout(newcomers.of(known), self.points, self.layout)
+            far = distances_to_groups(embedded, self.layout, self.groups, count)
+            found |= dict(zip(known, far.argmin(axis=1).tolist(), strict=True))
+        return found
+
+    def with_group(self, one: ClientSummaries) -> "EmbeddedPlaces":
+        return replace(self, sent=self.sent.with_group(one))
+
+    def without_limits(self) -> "EmbeddedPlaces":
+        return replace(self, sent=self.sent.without_limits())
 
 
 def point_places(points: Points, groups: Sequence[Sequence[ClientId]]) -> PointPlaces:
@@ -277,75 +346,3 @@ def distances_to_groups(
     sums, pairs = (table * counted) @ inside, counted @ inside
     means: NDArray[np.float64] = np.divide(sums, pairs, out=np.full_like(sums, np.inf), where=pairs > 0)
     return means
-
-
-def embed_points(points: Points, dimensions: int, seed: int) -> Points:
-    """The points where UMAP puts them, from their principal components on. Fillers stay with what they copy.
-
-    UMAP's own start, a spectral layout, is not used: where heaps are far apart it differs from call to call.
-
-    Too few points for a manifold (as many as dimensions and two more), or clients to compare, are left as they are.
-    """
-    there = points.counts > 0
-    real = points.places[there]
-    if len(real) < dimensions + 3 or len(points.clients) < 3:
-        return points
-    found = np.zeros((*there.shape, dimensions), np.float32)
-    found[there] = umap_coordinates(pull_in_outliers(real), dimensions, seed)
-    last = np.maximum(there.sum(axis=1) - 1, 0)
-    copied = found[np.arange(len(found)), last]
-    return points.with_places(np.where(there[:, :, None], found, copied[:, None]).astype(np.float32))
-
-
-def pull_in_outliers(real: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The points, those that are far from the middle of all drawn in towards it."""
-    middle = np.median(real, axis=0)
-    far = np.linalg.norm((real - middle).astype(np.float64), axis=1)
-    limit = FAR_FACTOR * float(np.median(far)) or np.inf
-    drawn = middle + (real - middle) * (limit / np.maximum(far, limit))[:, None] if np.isfinite(limit) else real
-    return np.asarray(drawn, np.float32)
-
-
-def require_umap() -> None:
-    """An error unless UMAP is here: to be asked before clients work for it."""
-    if find_spec("umap") is None:
-        raise InputError(
-            "UMAP is not installed", where="embedding", need="umap-learn", do='pip install "fedclade[umap]"'
-        )
-
-
-@cache
-def start_warm_up() -> Thread:
-    """UMAP being loaded and compiled, once, beside other work: that takes much longer than a few points do."""
-    thread = Thread(target=warm_up, name="UMAP", daemon=True)
-    thread.start()
-    return thread
-
-
-def warm_up() -> None:
-    """Embed a few points, for nobody."""
-    with suppress(Exception):  # what is wrong shows when somebody needs it
-        fit_umap(generator(0, "UMAP").normal(size=(20, 4)).astype(np.float32), 2, 0)
-
-
-def umap_coordinates(real: NDArray[np.float32], dimensions: int, seed: int) -> NDArray[np.float32]:
-    """(points, dimensions): umap-learn's answer, which is a function of points and seed."""
-    require_umap()
-    start_warm_up().join()
-    with warnings.catch_warnings():  # what umap-learn says of seeds, threads and TensorFlow is meant
-        warnings.simplefilter("ignore")
-        return fit_umap(real, dimensions, seed)
-
-
-def fit_umap(real: NDArray[np.float32], dimensions: int, seed: int) -> NDArray[np.float32]:
-    """The same, by one thread; it may warn."""
-    from numba import config
-    from umap import UMAP
-
-    chosen = vars(config)
-    if chosen["THREADING_LAYER"] == "default":
-        chosen["THREADING_LAYER"] = "forksafe"  # a process that ours forks may embed too
-
-    neighbours = min(UMAP_NEIGHBOURS, len(real) - 1)
-    model = UMAP(n_components=dimensions, n_neighbors=neighbours, init="pca", random_state=seed, n_jobs=1)
-    return np.asarray(model.fit_transform(real), np.float32)

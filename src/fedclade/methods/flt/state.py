@@ -8,7 +8,7 @@ import numpy as np
 
 from fedclade.core import Assignment, ClientId, Row
 from fedclade.methods.flt.class_moments import MomentPlaces
-from fedclade.methods.flt.encoder import PointPlaces
+from fedclade.methods.flt.encoder import EmbeddedPlaces, PointPlaces
 from fedclade.methods.flt.found_groups import NO_WEIGHTS, FoundGroups, SketchedClients, assign_groups
 from fedclade.methods.flt.training import Graph
 
@@ -28,7 +28,7 @@ class FLTState:
     """What each client said of its data, to be asked whether they have changed."""
     last_flag: dict[ClientId, int]
     """The round in which each client last said that its data have changed."""
-    places: MomentPlaces | PointPlaces | None = None
+    places: MomentPlaces | PointPlaces | EmbeddedPlaces | None = None
     """Where groups are; None: no client has sent its signature yet."""
     graph: Graph | None = None
     """Case I: who learns from whom."""
@@ -44,7 +44,7 @@ class FLTState:
         return [client for client in clients if self.group_by_client.get(client, NO_GROUP) != NO_GROUP]
 
     def regroup(
-        self, found: FoundGroups, graph: Graph | None, places: MomentPlaces | PointPlaces, number: int
+        self, found: FoundGroups, graph: Graph | None, places: MomentPlaces | PointPlaces | EmbeddedPlaces, number: int
     ) -> "FLTState":
         """Every client in the group that was found now; one that did not answer goes with most of its old group."""
         group = {**groups_of_absent(self.group_by_client, found.partition.labels), **found.partition.labels}
