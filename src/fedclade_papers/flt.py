@@ -76,7 +76,7 @@ def rivals(terms: Terms, groups: int, *, with_local: bool) -> dict[str, PlanTabl
     if with_local:
         methods["Local"] = {"name": "local"}
     methods["PCA+kM+HC"] = {"name": "pca-km-hc", **own, **stale}
-    methods["FedSEM"] = {"name": "fedsem", "clusters": groups, **stale}
+    methods["FedSEM"] = {"name": "fedsem", "clusters": groups, **({"absent": "clustered"} if terms.published else {})}
     return methods
 
 
