@@ -2,7 +2,7 @@
 
     python tests/golden/compare.py                  compare with golden.json; exit code 1 if anything differs
     python tests/golden/compare.py --only "flt "    those entries whose name has these letters in it
-    python tests/golden/compare.py --write          write golden.json anew: only where a change is meant
+    python tests/golden/compare.py --write          write golden.json anew, or those entries: where a change is meant
 
 Of each run: `model_hash`, the bytes of every verb, the groups, the refusals, the accuracy. Another kind of processor
 rounds otherwise, and then no hash is the same; `--from REVISION` writes what the code of that revision gives on this
@@ -219,7 +219,8 @@ def main() -> int:
     given = words.parse_args()
     now = recorded(lambda name: given.only in name)
     if given.write:
-        lines = [f"{json.dumps(name)}: {json.dumps(entry)}" for name, entry in now.items()]
+        kept = json.loads(given.file.read_text()) if given.only and given.file.exists() else {}
+        lines = [f"{json.dumps(name)}: {json.dumps(entry)}" for name, entry in {**kept, **now}.items()]
         given.file.write_text("{\n" + ",\n".join(lines) + "\n}\n")
         print(f"{len(now)} entries written to {given.file}")
         return 0
