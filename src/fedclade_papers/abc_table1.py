@@ -11,7 +11,10 @@ from fedclade_papers.abc import (
     PAPER,
     PARTS,
     SESSIONS,
+    SHARP,
+    SHARP_DOMINANCE,
     TARGETS,
+    planted_mix,
     sessions,
 )
 from fedclade_papers.curves import rounds_to
@@ -50,26 +53,27 @@ def read(found: ItemRuns) -> Outcome:
     """Rounds to the target of every run, and the share of them that is saved, session by session and seed by seed."""
     lines: list[ResultLine] = []
     gains: Gains = {}
+    sharp_gains: Gains = {}
     asked = {which: setting for which, setting in sessions(found.terms).items() if found.has(setting.name)}
     for (data, mix, clients, chosen), setting in asked.items():
         place = SESSIONS.index((clients, chosen))
         ours = {label: rounds_by_seed(found, setting.name, label, data) for label in found.labels(setting.name)}
-        printed = dict(zip((FEDAVG, "ABC"), PRINTED[data][mix][place], strict=True))
+        printed = dict(zip((FEDAVG, "ABC"), PRINTED[data][planted_mix(mix)][place], strict=True))
         if EMNIST_NETWORK in ours:
-            printed[EMNIST_NETWORK] = PRINTED["FMNIST*"][mix][place][1]
+            printed[EMNIST_NETWORK] = PRINTED["FMNIST*"][planted_mix(mix)][place][1]
         row = f"{data} {mix}, N={clients}, K={chosen}"
         lines += [rounds_line(found, row, label, printed.get(label), each) for label, each in ours.items()]
         for label in (each for each in ours if each != FEDAVG):
             for rival in (FEDAVG, LEAST_USED):
                 saved = shares_saved(ours[label], ours[rival], setting)
-                gains.setdefault((label, rival), []).extend(saved)
+                (sharp_gains if mix == SHARP else gains).setdefault((label, rival), []).extend(saved)
                 if rival == FEDAVG:
                     theirs = None if label not in printed else printed_share(printed[label], printed[FEDAVG])
                     mean = 100 * float(np.mean(saved))
                     lines.append(
                         ResultLine(row=row, column=f"{label}: % of FedAvg's rounds saved", printed=theirs, ours=mean)
                     )
-    return Outcome(tuple(lines), claims_of(gains), notes=(NOTE,))
+    return Outcome(tuple(lines), (*claims_of(gains), *sharp_claims(sharp_gains)), notes=(NOTE,))
 
 
 def claims_of(gains: Gains) -> tuple[Claim, ...]:
@@ -94,6 +98,21 @@ def claims_of(gains: Gains) -> tuple[Claim, ...]:
         text = "FMNIST*: so does ABC with the network of EMNIST"
         said.insert(1, fewer_rounds_claim(gains, EMNIST_NETWORK, FEDAVG, text, main=False))
     return tuple(said)
+
+
+def sharp_claims(gains: Gains) -> tuple[Claim, ...]:
+    """The same of clusters that have hardly a class in common; none where there are no such sessions."""
+    if not gains:
+        return ()
+    where = f"sharp clusters ({100 * SHARP_DOMINANCE:.0f} % of the examples from one half of the classes)"
+    return (
+        fewer_rounds_claim(gains, "ABC", FEDAVG, f"{where}: ABC needs fewer rounds than FedAvg", main=False),
+        fewer_rounds_claim(gains, OURS, FEDAVG, f"{where}: so does ABC by groups of drifts", own=True),
+        fewer_rounds_claim(gains, ORACLE, FEDAVG, f"{where}: so does ABC that is told the clusters", own=True),
+        fewer_rounds_claim(
+            gains, LEAST_USED, FEDAVG, f"{where}: so do the least used clients, without scores", own=True
+        ),
+    )
 
 
 def fewer_rounds_claim(
@@ -154,11 +173,15 @@ ITEM = Item(
         "By the letter of Algorithm 1 every client goes on training its own model and only those that were picked have "
         "the mean; FedAvg is the same with participants drawn at random. ABC's network scores in every round. EMNIST "
         "is MNIST here, which the paper's abstract names. The mixes 2C-1, 2C-2 and 5C, the net and all hyper-"
-        "parameters are ours: the paper's are in an appendix that is not available. The step size, 0.01, was chosen "
-        "on a seed that is not reported, so that FedAvg needs about a hundred rounds. Accuracy is that of the "
-        "central model, a mean over the clients' own test examples. 50 clients of CIFAR-10 have 552 images instead of "
-        "1,000. Small scale: EMNIST and FMNIST, N = 10, K = 2, 10 batches between communications instead of 5, 40 "
-        "rounds, networks that have watched 60; a target that was not reached then is no number."
+        "parameters are ours: the paper's are in an appendix that is not available. In 2C-1 nine tenths of a client's "
+        "examples are from its own half of the classes, in '2C-1 sharp' 99 of 100. The step size, 0.01, was chosen so "
+        "that FedAvg needs about a hundred rounds; the paper's needs 703 and more. On two seeds that are not reported "
+        "(EMNIST, 2C-1, step sizes 0.001, 0.003, 0.03 and 0.1) ABC that is told the clusters needed from 40 % more "
+        "rounds to 20 % fewer, 2 % fewer on the average of seven runs; with 0.01 and the sharp mix 20 and 21 % fewer. "
+        "Accuracy is that of the central model, a mean over the clients' own test examples. 50 clients of CIFAR-10 "
+        "have 552 images instead of 1,000. Small scale: EMNIST and FMNIST, N = 10, K = 2, 10 batches between "
+        "communications instead of 5, 40 rounds, networks that have watched 60; a target that was not reached then is "
+        "no number."
     ),
     rule="Rounds: the mean over seeds of the first evaluated round with the target accuracy.",
     settings=lambda terms: tuple(sessions(terms).values()),

@@ -184,7 +184,7 @@ CFL = Headline(
     "MNIST, swapped labels: over 0 the best cut of the clients divides no true group.",
 )
 SAVED = "{}: % of FedAvg's rounds saved"
-MIXES = ("2C-1", "2C-2", "5C")
+MIXES = ("2C-1", "2C-2", "5C", "2C-1 sharp")
 
 
 def session_row(data: str, mix: str) -> tuple[str, tuple[Cell | str, ...]]:

@@ -277,6 +277,10 @@ def test_dominant_has_the_stated_mix(mix: str, heavy: list[float]) -> None:
         often = 1 if mix == "5C" else 5
         assert counts[-often:] == pytest.approx([heavy[0]] * often, abs=1)
         assert counts[:-often] == pytest.approx([heavy[1]] * (10 - often), abs=1)
+    sharp = spread("dominant", {"clients": 5, "mix": mix, "examples": 100, "dominance": 0.96})
+    for client in sharp.clients:  # 96 of 100, shared by the dominant classes
+        counts = sorted(counts_of(sharp, client).values())
+        assert sum(counts[-often:]) == pytest.approx(96, abs=1)
 
 
 def test_topics_congruent_and_quantity() -> None:

@@ -53,6 +53,8 @@ def test_table_1(needed: tuple[int, ...], fails: list[str], tmp_path: Path) -> N
         for label in METHODS if data == "FMNIST" else METHODS[:-1]:
             ours = by_label[label] if by_label[label] < 99 else None
             assert shown(outcome, f"{data} {mix}, N=10, K=2", label) == (numbers.get(label), ours)
+            if mix == "2C-1":  # the same mix, sharper
+                assert shown(outcome, f"{data} {mix} sharp, N=10, K=2", label) == (numbers.get(label), ours)
 
 
 def test_shares_saved_are_means_over_seeds(tmp_path: Path) -> None:
@@ -63,7 +65,7 @@ def test_shares_saved_are_means_over_seeds(tmp_path: Path) -> None:
     (part,) = items_named(["abc-table1:fmnist_N10"])
     found = found_in(tmp_path, part.settings(Terms(tmp_path)), seeds=3)
     assert {setting.name for setting in found.settings} == {
-        f"abc-fmnist_N10-{mix}-K2" for mix in ("2C-1", "2C-2", "5C")
+        f"abc-fmnist_N10-{mix}-K2" for mix in ("2C-1", "2C-2", "5C", "2C-1_sharp")
     }
     rounds = {FEDAVG: (40, 20, 20), "ABC": (20, 10, 20), ORACLE: (99, 20, 20)}
     for setting in found.settings:

@@ -80,7 +80,7 @@ def test_small_is_under_45_minutes() -> None:
 def test_names() -> None:
     assert [item.name for item in items_named([])] == list(ITEMS)
     ten, gap = items_named(["abc-table1:emnist_N10", "cfl-figure7:mnist"])
-    assert len(ten.settings(TERMS[4])) == 3  # mixes
+    assert len(ten.settings(TERMS[4])) == 4  # three mixes, one of them also sharper
     assert (gap.name, [each.name for each in gap.settings(TERMS[4])]) == ("cfl-figure7:mnist", ["swap-mnist-100"])
     with pytest.raises(InputError, match="it is one piece"):
         items_named(["cfl-theory:mnist"])

@@ -4,6 +4,7 @@ from fedclade.core.assignment import Assignment, Row, Rows
 from fedclade.core.errors import Damaged, FedcladeError, InputError, NameTaken, Stopped
 from fedclade.core.groups import Groups
 from fedclade.core.ids import ClientId, checked_ids
+from fedclade.core.mixture import Mixture
 from fedclade.core.moments import Moments
 from fedclade.core.points import Encoding, Points
 from fedclade.core.rounds import LocalTraining, Round, generator
@@ -18,6 +19,7 @@ __all__ = [
     "Groups",
     "InputError",
     "LocalTraining",
+    "Mixture",
     "Moments",
     "NameTaken",
     "Points",

@@ -335,7 +335,8 @@ class ModelSums:
 
 def one_row_each(models: Assignment) -> Iterator[tuple[ClientId, Rows]]:
     """Each client with the one model that it is sent, (1, parameters)."""
-    return ((client, models.rows[row : row + 1]) for client, row in models.row_by_client.items())
+    plain = models.unmixed()
+    return ((client, plain.rows[row : row + 1]) for client, row in plain.row_by_client.items())
 
 
 def same_rows(clients: Iterable[ClientId], rows: Rows = NO_ROWS) -> Iterator[tuple[ClientId, Rows]]:

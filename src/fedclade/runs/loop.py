@@ -22,6 +22,7 @@ from fedclade.store.run_folder import RunFolder
 from fedclade.store.state_codec import pack
 
 TrafficT = TypeVar("TrafficT", bound=events.TrafficEvent)
+MODELS_AT_ONCE = 64  # that are added up at once where models are a mixture
 MAX_SILENT_ROUNDS = 5  # after so many rounds in a row without a usable reply a run stops
 
 
@@ -232,8 +233,12 @@ def client_rows(number: int, ledger: Ledger, scores: Scores | None, models: Assi
 
 def model_hash(models: Assignment) -> str:
     """SHA-256 over every client's id and model, however the models are kept."""
-    rows = [hashlib.sha256(row.tobytes()).digest() for row in models.rows]
+    numbers, digests = sorted(set(models.row_by_client.values())), list[bytes]()
+    for start in range(0, len(numbers), MODELS_AT_ONCE):
+        rows = models.models(numbers[start : start + MODELS_AT_ONCE])
+        digests += [hashlib.sha256(row.tobytes()).digest() for row in rows]
+    digest_by_number = dict(zip(numbers, digests, strict=True))
     whole = hashlib.sha256()
-    for client, row in models.row_by_client.items():
-        whole.update(client.encode() + b"\n" + rows[row])
+    for client, number in models.row_by_client.items():
+        whole.update(client.encode() + b"\n" + digest_by_number[number])
     return whole.hexdigest()

@@ -13,8 +13,9 @@ from typing import IO, TypeVar, overload
 import numpy as np
 import pyarrow as pa
 import safetensors.numpy
+from numpy.typing import NDArray
 
-from fedclade.core import Assignment, Damaged, InputError, Stopped
+from fedclade.core import Assignment, Damaged, InputError, Mixture, Stopped
 from fedclade.store import checkpoints, files, lock
 from fedclade.store.checkpoints import Checkpoint
 from fedclade.store.client_table import CLIENT_SCHEMA, parquet, read_table, repair_batches
@@ -25,6 +26,7 @@ from fedclade.store.json_values import json_value
 from fedclade.store.manifest import encode_manifest, read_manifest, verify_files
 
 E = TypeVar("E", bound=Event)
+MIXTURE_ARRAYS = ("mixture_starts", "mixture_rows", "mixture_shares")
 
 
 @contextmanager
@@ -34,6 +36,15 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise Stopped("the run could not be written", where=str(path), got=error.strerror or str(error)) from None
+
+
+def model_arrays(models: Assignment) -> dict[str, NDArray[np.generic]]:
+    """The arrays of the file of models: rows, and where models are mixed from them, how."""
+    arrays: dict[str, NDArray[np.generic]] = {"rows": np.ascontiguousarray(models.basis)}
+    if models.mixture is not None:
+        parts = models.mixture.starts, models.mixture.rows, models.mixture.shares
+        arrays.update(zip(MIXTURE_ARRAYS, parts, strict=True))
+    return arrays
 
 
 class RunFolder:
@@ -129,7 +140,7 @@ class RunFolder:
             table = parquet(self.clients())
             write_file(self.path / files.CLIENTS_FILE, table)
             content = {
-                files.ROWS_FILE: safetensors.numpy.save({"rows": np.ascontiguousarray(models.rows)}),
+                files.ROWS_FILE: safetensors.numpy.save(model_arrays(models)),
                 files.ASSIGNMENT_FILE: json.dumps(models.row_by_client, indent=0).encode(),
             }
             verdict = json.dumps(json_value(result), indent=2, allow_nan=False).encode()
@@ -274,8 +285,9 @@ class RunFolder:
         if not folder.is_dir():
             raise InputError("the run has no final models yet", where=str(self.path), need="a finished run")
         content = verify_files(folder, read_manifest(folder / files.MANIFEST_FILE)["files"])
-        rows = safetensors.numpy.load(content[files.ROWS_FILE])["rows"]
-        return Assignment(rows, json.loads(content[files.ASSIGNMENT_FILE]))
+        arrays = safetensors.numpy.load(content[files.ROWS_FILE])
+        mixture = Mixture(*(arrays[name] for name in MIXTURE_ARRAYS)) if MIXTURE_ARRAYS[0] in arrays else None
+        return Assignment(arrays["rows"], json.loads(content[files.ASSIGNMENT_FILE]), mixture)
 
     def _array_files(self) -> dict[str, str]:
         """The files of arrays that events name, with their SHA-256."""

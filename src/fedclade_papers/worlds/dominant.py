@@ -3,14 +3,15 @@
 The paper names them 2C-1, 2C-2 and 5C and leaves the mixes to an appendix that is not available; these are ours. In
 2C-1 one half of the clients has 90 % of its examples from the lower half of the classes, the other from the upper; in
 2C-2 80 % from the even or the odd classes; in 5C one of five classes (0, 2, 4, ...) makes half of a client's examples.
-The rest is spread evenly over the other classes.
+The rest is spread evenly over the other classes. `dominance` gives another share.
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from fedclade.core import ClientId, InputError, generator, settings
 from fedclade.data.examples import Index, Source
@@ -20,6 +21,7 @@ from fedclade.data.worlds.spread import PositiveCount, WorldSettings, make_feder
 
 Mix = Literal["2C-1", "2C-2", "5C"]
 GROUPS: dict[Mix, int] = {"2C-1": 2, "2C-2": 2, "5C": 5}
+DOMINANCE: dict[Mix, float] = {"2C-1": 0.9, "2C-2": 0.8, "5C": 0.5}
 
 
 @settings
@@ -30,6 +32,8 @@ class Dominant(WorldSettings):
     mix: Mix = "2C-1"
     examples: PositiveCount = 500
     """Examples of each client, test share included."""
+    dominance: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """The share of a client's examples that is of its dominant classes; 0: that of the mix."""
     group_sizes: tuple[PositiveCount, ...] = ()
     """Counts or proportions of clients, as in any world with groups."""
 
@@ -42,7 +46,9 @@ class Dominant(WorldSettings):
         members = planted_members(self.mix, self.clients, seed, self.group_sizes)
         wanted: dict[ClientId, NDArray[np.int64]] = {}
         for group, clients in enumerate(members):
-            wanted |= dict.fromkeys(clients, apportion(self.examples, class_shares(self.mix, group, source.classes)))
+            wanted |= dict.fromkeys(
+                clients, apportion(self.examples, class_shares(self.mix, group, source.classes, self.dominance))
+            )
         there = np.bincount(source.train.labels, minlength=source.classes)
         needed = np.sum(list(wanted.values()), axis=0)
         if (needed > there).any():
@@ -68,14 +74,15 @@ def planted_members(mix: Mix, clients: int, seed: int, sizes: Sequence[int] = ()
     return plant_groups(clients, GROUPS[mix], sizes, generator(seed, "dominant", "groups"))
 
 
-def class_shares(mix: str, group: int, classes: int) -> NDArray[np.float64]:
+def class_shares(mix: Mix, group: int, classes: int, dominance: float = 0.0) -> NDArray[np.float64]:
     """The share of each class in a group."""
     label = np.arange(classes)
     if mix == "2C-1":
-        dominant, weight = (label < classes // 2) == (group == 0), 0.9
+        dominant = (label < classes // 2) == (group == 0)
     elif mix == "2C-2":
-        dominant, weight = label % 2 == group, 0.8
+        dominant = label % 2 == group
     else:
-        dominant, weight = label == 2 * group, 0.5
+        dominant = label == 2 * group
+    weight = dominance or DOMINANCE[mix]
     share: NDArray[np.float64] = np.where(dominant, weight / dominant.sum(), (1 - weight) / (~dominant).sum())
     return share

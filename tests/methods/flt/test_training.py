@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import fedclade as fc
-from fedclade.core import Assignment, Groups
+from fedclade.core import Assignment, Groups, mixture
 from fedclade.data import Federation
 from fedclade.fleet import Updates
-from fedclade.methods.flt import training
 from fedclade.methods.flt.training import Graph, automatic_reach, mean_by_model, outlying_clients, relatedness_graph
 from fedclade.testing import play_run
 
@@ -31,6 +30,11 @@ def by_loop(
         if sum(weights.values()):
             new[one] = sum(weight * old[other] for other, weight in weights.items()) / sum(weights.values())
     return new
+
+
+def in_rows(rows: NDArray[np.float32], graph: Graph) -> Assignment:
+    """The model of all, then one for each row of A."""
+    return Assignment(rows, {client: 1 + row for client, row in graph.row_by_client.items()})
 
 
 def test_near_is_related_and_far_is_not() -> None:
@@ -66,8 +70,9 @@ def test_mixing_is_that_of_the_loop(seed: int, heard: set[int], soft: bool) -> N
     related = graph.weights_between(IDS).astype(np.float64)
     spoke = tuple(IDS[each] for each in there)
     counts = np.array([examples[each] for each in there], np.int64)
-    new = graph.mix(whole, spoke, trained[there], counts, {})
-    stale = graph.mix(whole, spoke, trained[there], counts, dict(zip(IDS, examples, strict=True)))
+    models = in_rows(whole, graph)
+    new = graph.mix(models, spoke, trained[there], counts, {}).rows
+    stale = graph.mix(models, spoke, trained[there], counts, dict(zip(IDS, examples, strict=True))).rows
     np.testing.assert_array_equal(whole, before)
     for mixed in (new, stale):
         np.testing.assert_array_equal(mixed[0], before[0])
@@ -87,9 +92,10 @@ def test_weights_are_those_of_the_clients_themselves() -> None:
     graph = Graph(
         IDS, np.array([[1, 1, 1, 0, 0], [0, 0, 0, 1, 1]], np.float32), {"a": 0, "b": 0, "c": 0, "d": 1, "e": 1}
     )
-    old = np.zeros((3, 1), np.float32)
+    old = in_rows(np.zeros((3, 1), np.float32), graph)
     new = graph.mix(old, ("e", "d"), np.array([[9], [3]], np.float32), np.array([5, 1]), {})
-    assert new.tolist() == [[0], [0], [8]]
+    assert new.rows.tolist() == [[0], [0], [8]]
+    assert len(new.basis) == 4, "what is kept: the model of all, that of the silent group, and two that were trained"
 
 
 def test_only_neighbours_are_added_up_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,8 +108,8 @@ def test_only_neighbours_are_added_up_in_pieces(monkeypatch: pytest.MonkeyPatch)
     whole = rng.normal(size=(1 + len(graph.weights), 1000)).astype(np.float32)
     trained, examples = rng.normal(size=(20, 1000)).astype(np.float32), rng.integers(1, 9, 20)
     stale = dict.fromkeys(ids, 3)
-    monkeypatch.setattr(training, "PARAMETERS_AT_ONCE", 7)
-    mixed = graph.mix(whole, ids[::5], trained, examples, stale)
+    monkeypatch.setattr(mixture, "PARAMETERS_AT_ONCE", 7)
+    mixed = graph.mix(in_rows(whole, graph), ids[::5], trained, examples, stale).rows
     own = whole[1:][[graph.row_by_client[each] for each in ids]].astype(np.float64)
     own[::5], counts = trained, np.full(100, 3.0)
     counts[::5] = examples

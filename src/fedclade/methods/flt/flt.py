@@ -10,11 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Literal, Self
 
-import numpy as np
 from pydantic import Field, model_validator
 from pydantic_core import ArgsKwargs
 
-from fedclade.core import Assignment, ClientId, InputError, Round, Rows, settings
+from fedclade.core import Assignment, ClientId, InputError, Round, settings
 from fedclade.core.settings import nested_settings
 from fedclade.fleet import Fleet
 from fedclade.methods.flt.class_moments import ClassMoments
@@ -154,8 +153,8 @@ class FLT:
         chosen = now.sample(fleet.clients())
         unknown = [client for client in chosen if client not in state.group_by_client]
         state, placing = self.place_clients(state, unknown, fleet, now)
-        heard, loss, rows, outliers = self.train(state, state.active(chosen), fleet, now)
-        state = replace(state, models=Assignment(rows, state.models.row_by_client)).with_overall()
+        heard, loss, models, outliers = self.train(state, state.active(chosen), fleet, now)
+        state = replace(state, models=models).with_overall()
         state, changes = self.check_changes(state, heard, outliers, fleet, now)
         return state, {"asked": len(chosen), "heard": len(heard), "loss": loss, **placing, **changes}
 
@@ -165,7 +164,7 @@ class FLT:
             return state.models
         # They have the model of all, which they do not train: that makes no group of them.
         alone = alone[:MAX_LONE_MODELS]
-        return state.models.with_own_rows(alone, np.repeat(state.models.rows[:1], len(alone), axis=0))
+        return state.models.with_own_rows(alone, state.models.models([OVERALL_ROW] * len(alone)))
 
     def place(
         self, state: FLTState, newcomers: tuple[ClientId, ...], fleet: Fleet, now: Round
@@ -228,22 +227,22 @@ class FLT:
 
     def train(
         self, state: FLTState, active: Sequence[ClientId], fleet: Fleet, now: Round
-    ) -> tuple[Sequence[ClientId], float, Rows, Sequence[ClientId]]:
-        """One round of training: the clients that answered, their loss, the new rows, and clients with odd updates."""
+    ) -> tuple[Sequence[ClientId], float, Assignment, Sequence[ClientId]]:
+        """One round of training: the clients that answered, their loss, new models, and clients with odd updates."""
         models, graph, starts = state.models, state.graph, state.models.restrict(active)
         if graph is not None:  # case I: W <- A W
             updates = fleet.train(starts, now)
             outliers = outlying_clients(starts, state.group_by_client, updates) if self.watch_updates else ()
             stale = fleet.examples(fleet.clients()) if self.absent == "stale" else {}
-            rows = graph.mix(models.rows, updates.clients, updates.rows, updates.examples, stale)
-            return updates.clients, updates.loss, rows, outliers
+            models = graph.mix(models, updates.clients, updates.rows, updates.examples, stale)
+            return updates.clients, updates.loss, models, outliers
         if self.watch_updates:  # case II: FedAvg in each group
             updates = fleet.train(starts, now)
             means, outliers = mean_by_model(starts, updates), outlying_clients(starts, state.group_by_client, updates)
         else:
             means, outliers = fleet.train_mean(starts, now), ()
         rows = mix_rows(means, self.absent, lambda: models.restrict(state.active(fleet.clients())), fleet)
-        return means.heard, means.loss, rows, outliers
+        return means.heard, means.loss, Assignment(rows, models.row_by_client), outliers
 
     def check_changes(
         self, state: FLTState, heard: Sequence[ClientId], outliers: Sequence[ClientId], fleet: Fleet, now: Round

@@ -99,18 +99,17 @@ class FLTState:
         """With the model of all made anew, if a client has it."""
         if OVERALL_ROW not in self.models.row_by_client.values():
             return self
-        rows = np.concatenate([overall_model(self.models)[None], self.models.rows[1:]])
-        return replace(self, models=Assignment(rows, self.models.row_by_client))
+        return replace(self, models=self.models.with_model(OVERALL_ROW, overall_model(self.models)))
 
 
 def overall_model(models: Assignment) -> Row:
     """The model of all: the mean of the others, each as often as clients have it; row 0 if no client has another."""
-    sizes = np.bincount(list(models.row_by_client.values()), minlength=len(models.rows)).astype(np.float64)
-    sizes[0] = 0
+    sizes = np.bincount(list(models.row_by_client.values()), minlength=models.model_count).astype(np.float64)
+    sizes[OVERALL_ROW] = 0
     if not sizes.any():
-        return np.array(models.rows[0])
-    mean: Row = (sizes[1:] / sizes.sum() @ models.rows[1:].astype(np.float64)).astype(np.float32)
-    return mean
+        same: Row = models.models([OVERALL_ROW])[0]
+        return same
+    return models.mean(sizes / sizes.sum())
 
 
 def inherit_models(models: Assignment, new_rows: Mapping[ClientId, int]) -> Assignment:
@@ -123,7 +122,7 @@ def inherit_models(models: Assignment, new_rows: Mapping[ClientId, int]) -> Assi
         before.setdefault(row, Counter())[models.row_by_client[client]] += 1
     count = max(before, default=0) + 1
     origin = [0] + [most_common(before[row]) if row in before else 0 for row in range(1, count)]
-    return Assignment(np.array(models.rows[origin]), new_rows)
+    return models.select(origin, new_rows)
 
 
 def groups_of_absent(old: Mapping[ClientId, int], new: Mapping[ClientId, int]) -> dict[ClientId, int]:

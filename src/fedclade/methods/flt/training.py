@@ -2,7 +2,8 @@
 
 In case I the relatedness matrix A is kept by its distinct rows: clients with equal rows of A have equal models for
 ever, so one model is kept for each. A client is always related to itself. The weights of a row are multiplied by the
-examples of the clients whose models they weigh, and add to 1.
+examples of the clients whose models they weigh, and add to 1. Models are a mixture: what is kept are those that clients
+have just trained, and how much of each everybody has.
 
 With `watch_updates` the server looks for updates that point away from those of their group (the authors name this and
 leave it open how). An update is far when its distance from the mean of the others' is several times the usual one of
@@ -16,13 +17,11 @@ from hashlib import sha256
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
-from fedclade.core import Assignment, ClientId, Groups, Rows
+from fedclade.core import Assignment, ClientId, Groups, Mixture, Rows
 from fedclade.fleet import Means, Updates
 from fedclade.methods.mixing import weighted_mean
 
-PARAMETERS_AT_ONCE = 2**9  # parameters that are mixed at once: a processor's cache holds them for all neighbours
 OUTLYING_UPDATE_FACTOR = 1.25  # of the usual distance: loose, since a question that was for nothing costs a sketch
 
 
@@ -38,23 +37,37 @@ class Graph:
 
     def mix(
         self,
-        old: Rows,
+        old: Assignment,
         heard: Sequence[ClientId],
         trained: Rows,
         examples: NDArray[np.int64],
         stale: Mapping[ClientId, int],
-    ) -> Rows:
-        """A W: new models for the rows of `old` behind its first, from the models of the clients that answered.
+    ) -> Assignment:
+        """A W: a new model for each row of A, which stands behind the model of all, from the clients that answered.
 
-        The first, the model of all, stays what it is. `stale` are the examples of clients that weigh in with the model
+        The model of all, number 0, stays what it is. `stale` are the examples of clients that weigh in with the model
         they have, unless they answered. A row none of whose related clients is there keeps its model.
         """
         columns = {client: number for number, client in enumerate(self.clients)}
-        spoke = self.weights[:, [columns[client] for client in heard]].astype(np.float64) * examples
-        silent = np.zeros((len(self.weights), len(self.weights)))
-        for client in set(stale) & set(columns) - set(heard):
-            silent[:, self.row_by_client[client]] += self.weights[:, columns[client]].astype(np.float64) * stale[client]
-        return weigh_models(spoke, trained, silent, old)
+        weights = self.weights[:, [columns[client] for client in heard]].astype(np.float64) * examples
+        kept = [0]
+        if silent := sorted(set(stale) & set(columns) - set(heard)):
+            kept = list(range(old.model_count))
+            by_model = np.zeros((len(self.weights), len(kept)))
+            for client in silent:
+                by_model[:, 1 + self.row_by_client[client]] += self.weights[:, columns[client]] * float(stale[client])
+        else:
+            kept += (1 + np.flatnonzero(weights.sum(axis=1) == 0)).tolist()
+            by_model = np.zeros((len(self.weights), len(kept)))
+        total = weights.sum(axis=1) + by_model.sum(axis=1)
+        shares = np.zeros((1 + len(total), len(kept) + len(heard)), np.float32)
+        lonely = np.flatnonzero(total == 0)
+        total[lonely] = 1.0
+        shares[1:] = np.concatenate([by_model, weights], axis=1) / total[:, None]
+        shares[0, 0] = 1.0
+        shares[1 + lonely, np.searchsorted(kept, 1 + lonely)] = 1.0
+        rows = np.concatenate([old.models(kept), trained])
+        return Assignment(rows, old.row_by_client, Mixture.of_table(shares))
 
     def weights_between(self, clients: Sequence[ClientId]) -> NDArray[np.float32]:
         """(clients, clients): how much each of them learns from each."""
@@ -96,27 +109,6 @@ class Graph:
         return Graph(self.clients, self.weights[kept], row_by_client)
 
 
-def weigh_models(spoke: NDArray[np.float64], trained: Rows, silent: NDArray[np.float64], old: Rows) -> Rows:
-    """A new model for each row of `old` behind its first: the mean of its neighbours; the old one where there are none.
-
-    `spoke` weighs the trained models and `silent` the old ones. Only neighbours are added up, a piece of the parameters
-    at a time: with thousands of models the old and the new ones are all that is in memory.
-    """
-    total = spoke.sum(axis=1) + silent.sum(axis=1)
-    lonely = total == 0
-    total[lonely] = 1.0
-    new_shares = csr_array((spoke / total[:, None]).astype(np.float32))
-    old_shares = csr_array((silent / total[:, None] + np.diag(lonely.astype(np.float64))).astype(np.float32))
-    new = np.empty_like(old)
-    new[0] = old[0]
-    for start in range(0, old.shape[1], PARAMETERS_AT_ONCE):
-        piece = slice(start, start + PARAMETERS_AT_ONCE)
-        new[1:, piece] = new_shares @ trained[:, piece]
-        if old_shares.nnz:
-            new[1:, piece] += old_shares @ old[1:, piece]
-    return new
-
-
 def relatedness_graph(
     clients: tuple[ClientId, ...], squared: NDArray[np.float32], reach: float, *, soft: bool = False
 ) -> Graph:
@@ -153,7 +145,8 @@ def automatic_reach(squared: NDArray[np.float32], clients: tuple[ClientId, ...],
 
 def outlying_clients(starts: Assignment, group: Mapping[ClientId, int], updates: Updates) -> tuple[ClientId, ...]:
     """The clients whose update points elsewhere than those of their group; not one that answered alone of its group."""
-    moved = updates.rows.astype(np.float64) - starts.rows[[starts.row_by_client[client] for client in updates.clients]]
+    before = starts.models([starts.row_by_client[client] for client in updates.clients])
+    moved = updates.rows.astype(np.float64) - before
     groups = np.array([group[client] for client in updates.clients], np.int64)
     far = np.full(len(groups), np.nan)
     for number in np.unique(groups):
