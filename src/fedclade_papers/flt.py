@@ -122,7 +122,7 @@ def scenario_setting(terms: Terms, number: int, source: str) -> Setting:
     if not terms.is_full_scale:
         sizes = {"clients": 100 if digits else 25, "fewer": {"examples": 300}}
         epochs, rounds, seeds = (1, 20, 3) if digits else (2, 20, 1)
-    minutes = ((11.0, 1.7) if digits else (260.0, 1.6))[0 if terms.is_full_scale else 1]
+    minutes = ((4.0, 1.7) if digits else (260.0, 1.6))[0 if terms.is_full_scale else 1]
     return Setting(
         name=f"s{number}-{source}",
         data={**world, **sizes, "test_on": "group"},
@@ -188,7 +188,7 @@ def writers_setting(terms: Terms, net: str) -> Setting:
         methods={**methods, **flt, **class_moments_method(terms, case="graph")},
         overrides={"IFCA": slow},
         seeds=1 if terms.is_full_scale or not mlp else 3,
-        minutes=((150.0, 2.0) if mlp else (1500.0, 3.0))[0 if terms.is_full_scale else 1],
+        minutes=((45.0, 2.0) if mlp else (1500.0, 3.0))[0 if terms.is_full_scale else 1],
     )
 
 
@@ -220,5 +220,5 @@ def structured_setting(terms: Terms, net: str) -> Setting:
         },
         methods=methods,
         seeds=1 if terms.is_full_scale or not mlp else 3,
-        minutes=((30.0, 3.7) if mlp else (900.0, 4.5))[0 if terms.is_full_scale else 1],
+        minutes=((25.0, 3.7) if mlp else (900.0, 4.5))[0 if terms.is_full_scale else 1],
     )

@@ -6,6 +6,7 @@ Every verdict and number is looked up in the stored results; only the sentences 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from fedclade_papers.cfl_figure9 import EXACT, THRESHOLDS
 from fedclade_papers.item_pages import verdict_text
 from fedclade_papers.result_files import as_tables, number_text
 from fedclade_papers.verdict_units import Unit
@@ -140,12 +141,22 @@ FLT = Headline(
 )
 POINTS_COLUMN = "data points from which the gap of updates is over 0"
 ROUNDS_COLUMN = "rounds from which the gap of updates stays over 0"
+PERMUTED = "cfl-figure9:mnist"
 PLACED_COLUMN = "% of newcomers placed with their group"
 
 
-def text_row(name: str, unit: str, row: str, column: str) -> tuple[str, tuple[Cell | str, ...]]:
-    """Printed, and ours by the text."""
-    return name, (Cell(unit, "text", row, column, printed=True), Cell(unit, "text", row, column))
+def text_row(name: str, unit: str, row: str, column: str, default: str = "") -> tuple[str, tuple[Cell | str, ...]]:
+    """Printed, by the text, by fedclade's default."""
+    return name, (
+        Cell(unit, "text", row, column, printed=True),
+        Cell(unit, "text", row, column),
+        Cell(unit, "text", default, column) if default else "-",
+    )
+
+
+def default_row(name: str, unit: str, row: str, column: str) -> tuple[str, tuple[Cell | str, ...]]:
+    """What is only run with fedclade's default."""
+    return name, ("-", "-", Cell(unit, "text", row, column))
 
 
 CFL = Headline(
@@ -171,14 +182,17 @@ CFL = Headline(
         Truth("With permuted labels on CIFAR-10 accuracy goes from 20 % to 60 %", "cfl-figure9:cifar10"),
         Truth("On news it lowers the perplexity from 42 to 36", "cfl-figure10"),
     ),
-    ("printed", "by the text"),
+    ("printed", "by the text", "fedclade's default"),
     (
         text_row(
             "data points from which updates tell groups apart, MNIST", "cfl-figure6:mnist", "MNIST", POINTS_COLUMN
         ),
         text_row("rounds from which they do, MNIST", "cfl-figure7:mnist", "MNIST", ROUNDS_COLUMN),
-        text_row("newcomers placed right, permuted labels (%)", "cfl-newcomers", "label-permutation", PLACED_COLUMN),
-        text_row("newcomers placed right, swapped labels (%)", "cfl-newcomers", "label-swap", PLACED_COLUMN),
+        text_row("FedAvg, permuted labels, MNIST (%)", PERMUTED, "FedAvg", "MNIST accuracy"),
+        text_row("CFL, permuted labels, MNIST (%)", PERMUTED, THRESHOLDS, "MNIST accuracy", "CFL"),
+        text_row("exactly the four groups there (% of runs)", PERMUTED, THRESHOLDS, EXACT.format("MNIST"), "CFL"),
+        default_row("newcomers placed right, permuted labels (%)", "cfl-newcomers", "label-permutation", PLACED_COLUMN),
+        default_row("newcomers placed right, swapped labels (%)", "cfl-newcomers", "label-swap", PLACED_COLUMN),
     ),
     "cfl-figure7-mnist-paper.svg",
     "MNIST, swapped labels: over 0 the best cut of the clients divides no true group.",

@@ -164,8 +164,12 @@ def test_figure_9(fedavg: float, cfl: float, ari: float, splits: list[int], fail
             ran(found, setting.name, label, result=end | {"ari": ari}, evaluations={6: end}, facts=split_in(splits))
     outcome = cfl_figure9.ITEM.read(found)
     check(outcome, *fails)
-    assert [(each.row, each.printed) for each in outcome.lines] == [("FedAvg", 20), ("CFL", 60), ("CFL", 3)]
-    assert [each.ours for each in outcome.lines] == pytest.approx([fedavg, cfl, len(splits)])
+    printed = [each for each in outcome.lines if each.printed is not None]
+    assert [(each.row, each.printed) for each in printed] == [("FedAvg", 20), ("CFL", 60), ("CFL", 3)]
+    assert [each.ours for each in printed] == pytest.approx([fedavg, cfl, len(splits)])
+    for label in ("CFL", cfl_figure9.THRESHOLDS):
+        assert shown(outcome, label, "MNIST accuracy")[1] == pytest.approx(1.01 * cfl)
+        assert shown(outcome, label, "MNIST: % of runs with exactly the planted groups") == (None, 100 * (ari == 1.0))
     assert outcome.series["MNIST, CFL"] == {"x": [6], "y": [pytest.approx(1.01 * cfl)]}
 
 
