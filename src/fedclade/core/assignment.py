@@ -89,7 +89,7 @@ class Assignment:
         """The part of these clients; the models keep their numbers."""
         return Assignment(self.basis, {client: self._number_of(client) for client in clients}, self.mixture)
 
-    def unmixed(self) -> "Assignment":
+    def in_rows(self) -> "Assignment":
         """The same clients with the same models, each a row; of a mixture without those that no client has."""
         if self.mixture is None:
             return self
@@ -121,7 +121,7 @@ class Assignment:
             return Assignment(rows, self.row_by_client)
         numbers = np.arange(len(self.mixture))
         numbers[number] = len(self.mixture)
-        mixture = self.mixture.followed_by(Mixture.of_whole_rows([len(self.basis)])).select(numbers.tolist())
+        mixture = self.mixture.concatenate(Mixture.of_whole_rows([len(self.basis)])).select(numbers.tolist())
         return Assignment(np.concatenate([self.basis, row[None]]), self.row_by_client, mixture)
 
     def _number_of(self, client: ClientId) -> int:
@@ -148,7 +148,7 @@ class Assignment:
         if self.mixture is None:
             return Assignment(np.concatenate([self.basis[kept], rows]), row_by_client)
         own = Mixture.of_whole_rows(range(len(self.basis), len(self.basis) + len(rows)))
-        mixture = self.mixture.select(kept).followed_by(own)
+        mixture = self.mixture.select(kept).concatenate(own)
         return Assignment(np.concatenate([self.basis, rows]), row_by_client, mixture)
 
     def __repr__(self) -> str:

@@ -61,7 +61,7 @@ class Mixture:
         entries = np.repeat(self.starts[chosen] - ends[:-1], sizes) + np.arange(ends[-1])
         return Mixture(ends, self.rows[entries], self.shares[entries])
 
-    def followed_by(self, other: "Mixture") -> "Mixture":
+    def concatenate(self, other: "Mixture") -> "Mixture":
         """These models, then those of another mixture of the same rows."""
         starts = np.concatenate([self.starts, self.starts[-1] + other.starts[1:]])
         return Mixture(starts, np.concatenate([self.rows, other.rows]), np.concatenate([self.shares, other.shares]))

@@ -335,7 +335,7 @@ class ModelSums:
 
 def one_row_each(models: Assignment) -> Iterator[tuple[ClientId, Rows]]:
     """Each client with the one model that it is sent, (1, parameters)."""
-    plain = models.unmixed()
+    plain = models.in_rows()
     return ((client, plain.rows[row : row + 1]) for client, row in plain.row_by_client.items())
 
 
