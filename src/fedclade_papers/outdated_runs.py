@@ -1,7 +1,5 @@
 """Outdated runs are removed: a recipe or the code of a method has changed since they were made."""
 
-import hashlib
-import inspect
 import shutil
 import tomllib
 from collections.abc import Callable, Mapping
@@ -15,6 +13,7 @@ from fedclade.store import lock
 from fedclade.store.durable_files import write_file
 from fedclade.store.files import RUN_FILES, is_partial, is_run
 from fedclade.store.run_folder import RunFolder
+from fedclade_papers.code_digest import code_digest
 from fedclade_papers.item import Setting, Terms
 
 
@@ -52,10 +51,8 @@ def is_run_of(path: Path, plan: Experiment) -> bool:
 
 
 def method_digest(plan: Experiment) -> str:
-    """A checksum of the code of an experiment's method: its file, or its folder if it has one of its own."""
-    file = Path(inspect.getfile(type(plan.method)))
-    files = [file] if file.parent.name == "methods" else sorted(file.parent.glob("*.py"))
-    return hashlib.sha256(b"".join(each.name.encode() + each.read_bytes() for each in files)).hexdigest()
+    """A checksum of the code of an experiment's method, and of what that uses of other methods and of clustering."""
+    return code_digest(type(plan.method).__module__)
 
 
 def code_file(path: Path) -> Path:

@@ -1,10 +1,8 @@
 """Makes items: their runs, the outcome that is read from them, and the result on disk. Nothing is made twice."""
 
 import hashlib
-import inspect
 import json
 import os
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -29,6 +27,7 @@ from fedclade.store.durable_files import write_file
 from fedclade.store.json_values import json_value
 from fedclade.store.run_folder import RunFolder
 from fedclade_papers import result_files, stored_results
+from fedclade_papers.code_digest import code_digest
 from fedclade_papers.expected_times import duration_text, minutes_left
 from fedclade_papers.item import Item, Setting, Terms, recipe_fields
 from fedclade_papers.outdated_runs import check_data, method_digest, note_code, remove_outdated_runs
@@ -272,12 +271,12 @@ def digest(item: Item, settings: Sequence[Setting], plans: Mapping[Path, Experim
     """A checksum of the recipe: a stored result with another one is made anew.
 
     It covers every experiment except its folders, the code of every method, every encoder and network, and all code
-    that reads results.
+    that reads results or finds groups for that.
     """
     methods = sorted({method_digest(plan) for plan in plans.values()})
     asked = [plan.toml().replace(str(terms.folder), "") for plan in plans.values()]
     trained = [recipe_fields(each) for setting in settings for each in setting_at_scale(setting, terms).weights]
-    reading = [sources_in(HERE), inspect.getsource(sys.modules[item.read.__module__])]
+    reading = [sources_in(HERE), code_digest(item.read.__module__)]
     whole = json.dumps([item.name, terms.name, sorted(asked), methods, trained, reading])
     return hashlib.sha256(whole.encode()).hexdigest()
 
@@ -285,10 +284,8 @@ def digest(item: Item, settings: Sequence[Setting], plans: Mapping[Path, Experim
 @cache
 def sources_in(folder: Path) -> str:
     """A checksum of all code here that can change a result; code that only presents it does not count."""
-    files = {
-        path.name: path.read_bytes() for path in sorted(folder.glob("*.py")) if path.name not in PRESENTATION_FILES
-    }
-    return hashlib.sha256(b"".join(name.encode() + files[name] for name in files)).hexdigest()
+    files = [path for path in sorted(folder.rglob("*.py")) if path.name not in PRESENTATION_FILES]
+    return hashlib.sha256(b"".join(path.name.encode() + path.read_bytes() for path in files)).hexdigest()
 
 
 def command(item: Item, terms: Terms) -> str:

@@ -67,7 +67,7 @@ def variants(network: str) -> dict[str, Table]:
     add("flt most", "flt", max_groups=2, min_separation=0.3)
     add("flt fewest", "flt", signature={"min_label_examples": 5})
     add("flt noise", "flt", signature={"noise": 0.5})
-    add("flt global", "flt", outlying_newcomers="global")
+    add("flt global", "flt", outlying_newcomers="global", tau=1000)
     add("flt tau", "flt", LONG, tau=2)
     add("flt tau graph", "flt", LONG, tau=2, case="graph")
     add("flt tau global", "flt", LONG, tau=5, outlying_newcomers="global")

@@ -161,7 +161,7 @@ def test_another_format_is_refused(stopped: Path, format_: int) -> None:
     """Not damaged, and nothing to repair: the error says what to do."""
     path = stopped / "checkpoint" / "round-00003" / "manifest.json"
     path.write_bytes(encode_manifest({**read_manifest(path), "format": format_}))
-    text = rf"another version of fedclade, .*: got a checkpoint of format {format_}, .*need format 3; do: go on with"
+    text = rf"another version of fedclade, .*: got a checkpoint of format {format_}, .*need format 4; do: go on with"
     check_refused(text, reached, stopped)
 
 

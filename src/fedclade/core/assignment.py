@@ -43,7 +43,7 @@ class Assignment:
             client, row = next((client, row) for client, row in self.row_by_client.items() if row in missing_rows)
             need = f"0 to {self.model_count - 1}"
             raise InputError(f'client "{client}" has no such model', got=f"row {row}", need=need)
-        if self.mixture is not None and not self.mixture.is_of(len(self.basis)):
+        if self.mixture is not None and not self.mixture.fits(len(self.basis)):
             need = f"rows 0 to {len(self.basis) - 1}"
             raise InputError("a mixture has rows that are not there", where="an assignment", need=need)
         basis = self.basis.view()

@@ -49,8 +49,8 @@ class Mixture:
     def __len__(self) -> int:
         return len(self.starts) - 1
 
-    def is_of(self, rows: int) -> bool:
-        """Whether models can be mixed from so many rows."""
+    def fits(self, rows: int) -> bool:
+        """Whether it needs no row beyond so many."""
         return bool(((self.rows >= 0) & (self.rows < rows)).all())
 
     def select(self, models: Sequence[int]) -> "Mixture":

@@ -138,7 +138,9 @@ class IFCA:
     ) -> tuple[Rows, Means, Losses]:
         """The models of one start after this round, the means that came back, and what clients chose by."""
         if self.averaging == "gradients":
-            now = replace(now, local=replace(now.local, epochs=1, steps=0, batch=FULL_BATCH, momentum=0.0))
+            now = replace(
+                now, local=replace(now.local, epochs=1, steps=0, steps_from="draws", batch=FULL_BATCH, momentum=0.0)
+            )
         if not choose:  # there is one model
             means = fleet.train_mean(Assignment.of_one(old[0], clients), now)
             heard = len(means.heard)

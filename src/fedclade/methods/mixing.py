@@ -30,7 +30,7 @@ def stale_rows(
     clients = models.clients
     rows = np.fromiter(models.row_by_client.values(), np.int64, len(clients))
     counts = np.fromiter(map(examples(clients).__getitem__, models.row_by_client), np.int64, len(clients))
-    totals = np.bincount(rows, weights=counts, minlength=len(models.rows))
+    totals = np.bincount(rows, weights=counts, minlength=models.model_count)
     weight = np.minimum(means.examples / np.maximum(totals, 1), 1)  # a client may claim more than it joined with
     return interpolate_rows(models.rows, means.rows, weight)
 

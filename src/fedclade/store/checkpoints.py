@@ -17,7 +17,7 @@ from fedclade.store.json_values import as_object
 from fedclade.store.manifest import encode_manifest, read_manifest, verify_files
 from fedclade.store.state_codec import StateArrays
 
-CHECKPOINT_FORMAT = 3  # another one is refused
+CHECKPOINT_FORMAT = 4  # another one is refused
 MAX_CHECKPOINTS = 2  # older ones are removed
 
 

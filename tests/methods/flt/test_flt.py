@@ -137,7 +137,7 @@ def test_a_group_that_nobody_has_met_begins_a_new_one(case: str, tmp_path: Path)
     )
     _, models = play_run(fc.FLT(case=case), federation, tmp_path / "own")  # type: ignore[arg-type]  # one of two
     assert models.groups() == federation.truth
-    method = fc.FLT(case=case, outlying_newcomers="global")  # type: ignore[arg-type]  # one of two
+    method = fc.FLT(case=case, outlying_newcomers="global", tau=50)  # type: ignore[arg-type]  # one of two
     _, models = play_run(method, federation, tmp_path / "global")
     outliers = sorted(federation.joins)
     others = [client for client in federation.clients if client not in outliers]
@@ -162,6 +162,24 @@ def test_newcomers_of_a_new_kind_do_not_stay_untrained(settings: dict[str, objec
     trained = pq.read_table(tmp_path / "run" / "clients.parquet").to_pylist()
     rounds = {line["round"] for line in trained if line["client"] in federation.joins and line["took_part"]}
     assert rounds == {13, 14, 15, 16}
+
+
+@pytest.mark.parametrize("settings", [{"flags": 1}, {"watch_updates": True}])
+def test_newcomers_without_a_group_count_as_changed(settings: dict[str, object], tmp_path: Path) -> None:
+    """No client's data change, and nobody raises a flag: the newcomers alone are the reason to find groups again."""
+    federation = fc.data.build(
+        source="digits", world="rotation", clients=16, groups=4, newcomers={"rounds": (2,), "origin": "new"}
+    )
+    method = fc.FLT(outlying_newcomers="global", **settings)  # type: ignore[arg-type]  # of the right types
+    _, models = play_run(method, federation, tmp_path / "run", rounds=14)
+    assert models.groups() == federation.truth
+    trained = pq.read_table(tmp_path / "run" / "clients.parquet").to_pylist()
+    assert {line["client"] for line in trained if line["took_part"]} >= set(federation.joins)
+
+
+def test_nobody_is_left_untrained_for_ever() -> None:
+    with pytest.raises(fc.FedcladeError, match=r"would never train.*got \"global\" alone, need tau, flags or"):
+        fc.FLT(outlying_newcomers="global")
 
 
 @pytest.mark.parametrize("reclustering", ["checked", "paper"])

@@ -172,7 +172,9 @@ def test_the_start_tells_what_was_found(tmp_path: Path) -> None:
 
 
 PAPER = fc.Encoder(own_tuning_epochs=5, umap_dimensions=2, distance="smallest", cut="ward")
-PUBLISHED = fc.Encoder(joint_tuning_rounds=5, umap_dimensions=2, distance="matched", cut="components")
+PUBLISHED = fc.Encoder(
+    joint_tuning_rounds=5, umap_dimensions=2, umap_start="spectral", distance="matched", cut="components"
+)
 
 
 def test_the_points_of_a_client_can_follow_its_labels() -> None:
@@ -241,13 +243,14 @@ def test_single_settings_go_over_a_preset(given: dict[str, object], expected: fc
     ],
 )
 def test_every_preset_takes_other_settings_of_its_signature(preset: str, setting: dict[str, object]) -> None:
-    """From a table, and from the command line; all else is the preset's, but for a gamma that would do nothing."""
+    """From a table, and from the command line; all else is the preset's, but for what would do nothing."""
     start = method_named("flt", {"preset": preset})
     assert isinstance(start, fc.FLT)
     assert isinstance(start.signature, fc.Encoder)
     found = method_named("flt", {"preset": preset, "signature": setting})
     assert isinstance(found, fc.FLT)
-    assert found.signature == replace(start.signature, **setting)  # type: ignore[arg-type]  # of the right types
+    without = {"umap_start": "pca"} if setting.get("umap_dimensions") == 0 else {}
+    assert found.signature == replace(start.signature, **setting, **without)  # type: ignore[arg-type]  # of the right types
     idle = setting.get("cut") == "average" and start.case == "groups"
     assert found.gamma == (0.0 if idle else 1.0)
     rest = replace(found, signature=start.signature, gamma=start.gamma)
@@ -266,7 +269,7 @@ def test_every_preset_takes_other_settings_of_its_signature(preset: str, setting
         {"case": "soft-graph"},
         {"max_groups": 9},
         {"min_separation": 0.3},
-        {"outlying_newcomers": "global"},
+        {"outlying_newcomers": "global", "tau": 3},
         {"absent": "participants"},
         {"tau": 3},
         {"reclustering": "paper", "flags": 2},

@@ -63,7 +63,7 @@ class ClassMoments:
         """The same: there is no encoder to tune."""
         return self
 
-    def prepare(self, fleet: Fleet, now: Round) -> Row:
+    def prepare(self, fleet: Fleet, now: Round, latest: Row | None = None) -> Row:
         """No weights: every client has the public basis."""
         return NO_WEIGHTS
 

@@ -106,12 +106,15 @@ class Encoder:
         """The same with the encoder as it is."""
         return replace(self, own_tuning_epochs=0, joint_tuning_rounds=0)
 
-    def prepare(self, fleet: Fleet, now: Round) -> Row:
-        """The weights that clients will be sent, after the clients' joint fine-tuning if there is any."""
+    def prepare(self, fleet: Fleet, now: Round, latest: Row | None = None) -> Row:
+        """The weights that clients will be sent, after the clients' joint fine-tuning if there is any.
+
+        It starts from the latest weights, or from the encoder's own.
+        """
         if self.umap_dimensions:
             require_umap()
             start_warm_up()  # while clients work
-        weights = fleet.weights(self.name)
+        weights = fleet.weights(self.name) if latest is None else latest
         one_epoch = replace(now, local=replace(now.local, epochs=1))
         for number in range(self.joint_tuning_rounds):  # FedAvg of the autoencoder
             start = Assignment.of_one(weights, fleet.clients())

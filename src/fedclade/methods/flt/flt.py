@@ -60,6 +60,7 @@ PRESETS: dict[str, dict[str, object]] = {
             "kind": "encoder",
             "joint_tuning_rounds": 5,
             "umap_dimensions": 2,
+            "umap_start": "spectral",
             "distance": "matched",
             "cut": "components",
         },
@@ -92,7 +93,7 @@ class FLT:
     min_separation: Annotated[float, Field(ge=0, le=1)] = 0.0
     """How far groups must stand apart to be groups; below it the answer is one group. 0: the signature's own."""
     outlying_newcomers: Literal["own", "global"] = "own"
-    """A newcomer unlike all groups begins a group of its own, or has the model of all."""
+    """A newcomer unlike all groups begins a group of its own, or has the model of all until groups are found again."""
     tau: Annotated[int, Field(ge=0)] = 0
     """Ask all clients for their signature every so many rounds, and cluster again if any has moved; 0: never."""
     flags: Annotated[int, Field(ge=0)] = 0
@@ -125,6 +126,14 @@ class FLT:
             got = "watch_updates" if self.watch_updates else "neither tau nor flags"
             need, where = "tau, flags or both, which Algorithm 3 has", "FLT.reclustering"
             raise InputError('reclustering "paper" has nothing to go by', where=where, got=got, need=need)
+        if self.outlying_newcomers == "global" and not (self.tau or self.flags or self.watch_updates):
+            raise InputError(
+                "clients with the model of all would never train, since groups are not found again",
+                where="FLT.outlying_newcomers",
+                got='"global" alone',
+                need="tau, flags or watch_updates beside it",
+                do='set one of them, or outlying_newcomers = "own"',
+            )
         if self.groups and cut == "components":
             got, need = f'{self.groups} with cut "components"', 'cut "average" or "ward"'
             raise InputError(
@@ -220,7 +229,8 @@ class FLT:
         """These clients where they belong, one after the other; those that do not answer wait."""
         if not clients:
             return state, {}
-        sketched = self.first_signature.ask(fleet, clients, now, state.encoder)
+        signature = self.signature if state.last_clustering else self.first_signature  # as the others were asked
+        sketched = signature.ask(fleet, clients, now, state.encoder)
         if state.places is None:
             return self.cluster(state, sketched, now)
         return state.place_clients(sketched, outliers_begin_groups=self.outlying_newcomers == "own"), {}
@@ -256,6 +266,7 @@ class FLT:
         quiet = {each: state.tokens[each] for each in heard if now.number - state.last_flag.get(each, -PAUSE) >= PAUSE}
         flags = fleet.data_changed(quiet, now).changed if self.flags else {}
         suspects = [client for client in quiet if flags.get(client) or client in outliers]
+        suspects += self.waiting_clients(state, fleet, now)
         asked = fleet.clients() if due else suspects
         sketched = self.ask(state, fleet, asked, now) if asked else None
         if sketched is not None:
@@ -271,6 +282,11 @@ class FLT:
             state, discovery = self.cluster(state, everybody, now)
             facts |= discovery
         return state, facts
+
+    def waiting_clients(self, state: FLTState, fleet: Fleet, now: Round) -> list[ClientId]:
+        """Clients unlike all groups, which do not train: asked again after a pause, until they have a group."""
+        alone = [client for client in fleet.clients() if state.group_by_client.get(client) == NO_GROUP]
+        return [client for client in alone if now.number - state.last_flag.get(client, -PAUSE) >= PAUSE]
 
     def follow_algorithm_3(
         self, state: FLTState, heard: Sequence[ClientId], fleet: Fleet, now: Round
@@ -290,22 +306,29 @@ class FLT:
         again = due or (self.flags > 0 and len(state.moved) > self.flags)
         facts: dict[str, Fact] = {"flags": sum(flags.values()), "moved": list(state.moved), "clustered_again": again}
         if again:
-            state = replace(state, encoder=self.signature.prepare(fleet, now))  # MODE = fine-tune
-            state, discovery = self.cluster(state, self.ask(state, fleet, present, now), now)
-            facts |= discovery
+            encoder = self.signature.prepare(fleet, now, state.encoder)  # MODE = fine-tune, from the latest state
+            sketched = self.signature.ask(fleet, present, now, encoder)
+            state, discovery = self.cluster(replace(state, encoder=encoder), sketched, now)
+            facts |= {**discovery, "clustered_again": bool(discovery)}
         return state, facts
 
 
 def with_preset(given: Mapping[str, object]) -> dict[str, object]:
-    """The settings that were given, over those of their preset; a table of a signature lies over the preset's own."""
+    """The settings that were given, over those of their preset; a table of a signature lies over the preset's own.
+
+    A preset's gamma or start of UMAP that would do nothing beside what was given is left out.
+    """
     start = PRESETS.get(str(given.get("preset")), {})
     merged = {**start, **given}
     mine, its = given.get("signature"), start.get("signature")
     mine = {"kind": mine} if isinstance(mine, str) else mine
     if isinstance(mine, Mapping) and isinstance(its, Mapping) and mine.get("kind", its["kind"]) == its["kind"]:
-        merged["signature"] = {**its, **mine}
+        both = {**its, **mine}
+        if not both["umap_dimensions"] and "umap_start" not in mine:
+            both.pop("umap_start", None)
+        merged["signature"] = both
     signature = merged.get("signature")
     cut = signature.get("cut") if isinstance(signature, Mapping) else getattr(signature, "cut", None)
     if "gamma" not in given and merged.get("case", "groups") == "groups" and cut in (None, "average"):
-        merged.pop("gamma", None)  # the preset's, which does nothing beside these settings
+        merged.pop("gamma", None)
     return merged
