@@ -83,7 +83,6 @@ def read(found: ItemRuns) -> Outcome:
                 f"{words}: exactly the four planted groups are found",
                 all(right),
                 f"{sum(right)} of {len(right)} runs",
-                by_paper=is_printed,
             )
         )
         claims.append(

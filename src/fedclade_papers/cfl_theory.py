@@ -106,7 +106,7 @@ ITEM = Item(
     paper=PAPER,
     title="Theorem 1, Corollary 1 and Algorithm 1 on random instances",
     differences="Nothing is trained: instances are drawn so that the theorem's premises hold.",
-    rule="Reproduced if every property holds in every instance, not reproduced otherwise.",
+    rule="A property holds if it does in every instance.",
     read=read,
     minutes={"small": 0.2, "paper": 0.2, "tiny": 0.1},
 )

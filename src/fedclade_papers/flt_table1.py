@@ -57,12 +57,13 @@ DIFFERENCES = (
     "small classes have a few examples less instead of copies of one image; Enc1 learns on EMNIST-47 where EMNIST "
     "balanced is not here, and for CIFAR-10 on Tiny-ImageNet's ten classes where CIFAR-100 is not; accuracy is a mean "
     "over all clients, the authors' code tests FedAvg on five. PCA+kM+HC has one basis for all clients and finds the "
-    "number of groups by silhouettes; by the code each client has its own basis, and points are matched. FedSEM by "
-    "the code clusters all clients in every round, also those that have never trained. Encoders "
-    "learn on 30,000 images for 10 epochs, Enc2 for CIFAR-10 on all of its own for 30. CIFAR-10: LeNet has padded "
-    "layers (83,126 parameters; theirs, `padded = false`, has 62,006) and encoders are plain instead of residual. "
-    "'FLT, class moments' is fedclade's default and not in the paper. Small scale: 300 images for each client, 20 "
-    "rounds; CIFAR-10 25 clients, 2 epochs, step size 0.05; encoders learn on 10,000 images for 3 epochs."
+    "number of groups by silhouettes; by the code each client has its own basis, and points are matched (theirs cuts "
+    "at 1.2, which is not offered). UMAP starts from principal components, theirs from a spectral layout. FedSEM by "
+    "the code clusters all clients in every round, also those that have never trained. Encoders learn on 30,000 "
+    "images for 10 epochs, Enc2 for CIFAR-10 on all of its own for 30. CIFAR-10: LeNet has padded layers (83,126 "
+    "parameters; theirs, `padded = false`, has 62,006) and encoders are plain instead of residual. 'FLT, class "
+    "moments' is fedclade's default and not in the paper. Small scale: 300 images for each client, 20 rounds; "
+    "CIFAR-10 25 clients, 2 epochs, step size 0.05; encoders learn on 10,000 images for 3 epochs."
 )
 
 

@@ -57,8 +57,8 @@ WORDS = {
     ),
     "separation gap": (
         r"[Ss]eparation gap",
-        "CFL's: the least likeness of two updates from one true group, less the greatest across the best cut in two; "
-        "over 0 that cut divides no true group.",
+        "CFL's: the smallest similarity of two updates from one true group, minus the largest similarity across the "
+        "best cut in two; above 0 that cut divides no true group.",
     ),
     "congruent": (r"congruent", "CFL's: all clients' data fit one model, so that nobody should be split off."),
     "eps1, eps2": (
@@ -71,7 +71,10 @@ WORDS = {
         "fedclade's for CFL: a cluster is split when its mean update has become short, clients still move, and they "
         "point apart in parts that are alike inside. No threshold is to be set.",
     ),
-    "perplexity": (r"[Pp]erplexity", "how many words a model wavers between, on average: the lower, the better."),
+    "perplexity": (
+        r"[Pp]erplexity",
+        "between how many equally likely words a model would have to choose: the lower, the better.",
+    ),
     "K, gamma": (
         r"\bgamma\b",
         "in CFL's figure 3 the number of distributions, and the noise in clients' gradients relative to their length; "
@@ -82,7 +85,7 @@ WORDS = {
     "check-in": (r"check-in", "ABC's: a round in which everybody trains and is scored, before clients are chosen."),
     "least used": (
         r"least used",
-        "those clients take part who have been asked least often, without any score: what is owed to that alone.",
+        "the clients that were asked least often take part, without any score: what taking turns alone brings.",
     ),
     "2C-1, 2C-2, 5C": (
         r"\b(2C-[12]|5C)\b",

@@ -44,6 +44,8 @@ MODULES = (
     *(cfl_newcomers, cfl_theory),
     *(abc_figure5, abc_figure6, abc_table1),
 )
+SHOWN_WITH = {f"flt-table{number + 6}": f"flt-table{number}" for number in range(1, 5)}
+"""Tables of the appendix: training accuracies of tables 1 to 4."""
 ITEMS: dict[str, Item] = {module.ITEM.name: module.ITEM for module in MODULES}
 
 
@@ -61,6 +63,9 @@ def items_named(names: Sequence[str]) -> tuple[Item, ...]:
 def item_named(name: str) -> Item:
     """One item, or a part of it."""
     whole, colon, part = name.partition(":")
+    if whole in SHOWN_WITH:
+        got, need = f'"{name}"', f"{SHOWN_WITH[whole]}, which shows it too"
+        raise InputError("the table is part of another item", where="reproduce", got=got, need=need)
     if whole not in ITEMS:
         raise unknown_name_error("the item", "reproduce", whole, ITEMS)
     item = ITEMS[whole]

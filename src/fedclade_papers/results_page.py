@@ -28,9 +28,9 @@ PAPERS = {
 INTRODUCTION = """\
 # Three papers: what they claim, and what is true
 
-fedclade has run the experiments of FLT, CFL and ABC again, at the printed size, on two cores. Where a paper's text and
-its authors' code differ, both were run. Behind every verdict stands a page with all numbers and the command that makes
-them again.
+fedclade has run the experiments of FLT, CFL and ABC again, at the printed size, on two cores: all but those that take
+hours, which are open. Where a paper's text and its authors' code differ, both were run. Behind every verdict stands a
+page with all numbers and the command that makes them again.
 """
 RULES = """\
 ## How it is judged
@@ -39,7 +39,8 @@ RULES = """\
   that every recipe runs; what it finds is no verdict.
 - Only what a paper says of its own method decides: that it has the printed accuracy (within 2 points), and what it is
   ahead of by how much. Numbers of rivals and variances are shown and decide nothing. What fedclade has beside the paper
-  (class moments, drift groups, its automatic rule) is shown and not counted.
+  (class moments, groups of drifts) is shown and not counted.
+- What a paper does not print is our choice, and stands on the item's page: step sizes, ABC's net and mixes of classes.
 - An item stands where the worst of its main claims, printed bold on its page, stands. Every table and figure is counted
   once; the appendix's tables 7 to 10 of FLT are shown with tables 1 to 4.
 - Most numbers are of one seed at the printed size, as the papers' are; pages say the seeds.
@@ -58,15 +59,14 @@ Theorem 1, Corollary 1 and Algorithm 1 on random instances
 CHANGES = """\
 ## Changed after a result was seen
 
-- FLT: k is the number of a client's own classes, and C is told, since sections 4.1 and Algorithm 2 allow it; that C is
+- FLT: k is the number of a client's own classes, and C is told: section 4.1 and Algorithm 2 allow it. That C is
   found is a claim of its own. The authors' code keeps the graph; before, its connected components were taken. Figures 2
-  and 6 are judged by links, since that is what they show.
+  and 6 are judged by links, since these are what they show.
 - ABC: only the clients that were picked receive the new model, by the letter of Algorithm 1; before, everybody did.
   When its mixes gave ABC hardly anything to gain, a sharper one was added, which is shown beside them and decides
   nothing: the paper's mixes are in an appendix that is not available.
 - CFL: section V-B's thresholds are swept over their whole range instead of one pair.
-- Of claims that could fail by a hair the margins are stated in their sentences: 2 points for a printed accuracy, half a
-  point for "level", a tenth of the rounds for "fewer".
+- Margins stand in the sentences of the claims: 2 points for a printed accuracy, a tenth of the rounds for "fewer".
 """
 
 
@@ -96,6 +96,7 @@ def paper_section(headline: Headline, units: Sequence[Unit], by_name: Mapping[st
         [
             f"## {headline.paper}\n\n{PAPERS[headline.paper]}\n",
             table(("", *headline.columns), number_rows(headline, by_name)),
+            f"{headline.note}\n",
             *([picture] if headline.picture in drawn else []),
             table(("item", "what it shows", "verdict"), [item_row(unit) for unit in mine]),
         ]

@@ -70,10 +70,10 @@ class Unit:
 
     @cached_property
     def verdict(self) -> Verdict:
-        """Its verdict: that of the worst of its main claims."""
+        """Its verdict: that of the worst of the paper's main claims."""
         if self.item.missing:
             return "not testable here"
-        return worst(claim.verdict for claim in self.claims if claim.is_main)
+        return worst(claim.verdict for claim in self.claims if claim.is_main and claim.is_by_paper)
 
     @cached_property
     def readings(self) -> tuple[Reading, ...]:

@@ -169,6 +169,7 @@ def test_the_first_screen_looks_everything_up() -> None:
         (Truth("it is ahead", "flt-table1:mnist", "FLT is"), Truth("it is all well", "flt-table1:mnist")),
         ("printed", "ours"),
         (("FedAvg", (Cell(*number, printed=True), Cell(*number))),),
+        "What a reader must know.",
         "a.svg",
         "",
     )

@@ -58,7 +58,7 @@ def train_encoder(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train an encoder on a source and write it to a file that `method.encoder` can name.
+    """Train an encoder on a source and write it to a file that FLT's `method.signature.name` can name.
 
     Images: FLT's autoencoder, plain or residual, by Adam on the mean squared error. Tables: mean and scale of each
     feature. Texts: a vector for each word.

@@ -54,7 +54,9 @@ class LocalTraining:
         if self.steps and self.epochs != 1:
             raise InputError("steps stand in the place of epochs", where="local.epochs", got=str(self.epochs), need="1")
         if self.steps_from == "epochs" and not self.steps:
-            raise InputError("a part of an epoch has a number of steps", where="local.steps", got="0", need="1 or more")
+            raise InputError(
+                'steps_from "epochs" needs a number of steps', where="local.steps", got="0", need="1 or more"
+            )
         return self
 
 

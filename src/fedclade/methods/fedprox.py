@@ -42,7 +42,7 @@ class FedProx:
             raise InputError("stragglers cannot do less than one epoch", where="local.epochs", got="1", need=need)
         if self.stragglers and local.steps_from == "epochs":  # where a round goes on is a function of its number alone
             got, need = '"epochs", and stragglers', '"draws"'
-            raise InputError("stragglers lose their place in an epoch", where="local.steps_from", got=got, need=need)
+            raise InputError("stragglers cannot go on inside an epoch", where="local.steps_from", got=got, need=need)
 
     def start(self, fleet: Fleet, first: First, now: Round) -> tuple[OneModel, Facts]:
         return FedAvg(absent=self.absent).start(fleet, first, now)

@@ -231,7 +231,7 @@ def test_a_selection_stands_beside_the_settings_of_a_method() -> None:
         ({"name": "fedavg", "check_in": 9}, "no check-in"),
         ({"name": "fedavg", "selection": "balanced", "check_in": 9}, "no check-in"),
         ({"name": "fedavg", "selection": "best"}, "selection"),
-        ({"name": "fedavg", "selection": "pca", "network": "x.safetensors"}, "for nothing"),
+        ({"name": "fedavg", "selection": "pca", "network": "x.safetensors"}, "the network does nothing"),
     ):
         with pytest.raises(InputError, match=named):
             experiment_from({"data": data, "method": method})
@@ -308,7 +308,7 @@ def test_attention_needs_a_network_that_fits(halves: Federation, tmp_path: Path,
     assert "\n" not in str(caught.value)
     with pytest.raises(InputError, match="attention network is not usable"):
         trained("attention", str(tmp_path / "none.safetensors"))
-    with pytest.raises(InputError, match="for nothing"):
+    with pytest.raises(InputError, match="the network does nothing"):
         trained("pca", "attention+")
     assert not (tmp_path / "run").exists()
     events = rounds_of(trained("attention+", "").path)

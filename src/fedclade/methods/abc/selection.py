@@ -70,7 +70,7 @@ def needs_of_score(score: str, network: str) -> Needs:
         return Needs(network=Network(score, network or score))
     if network:
         need = '"attention" or "attention+"'
-        raise InputError("the network is for nothing", where="method.network", got=f'by "{score}"', need=need)
+        raise InputError("the network does nothing", where="method.network", got=f'by "{score}"', need=need)
     return Needs()
 
 

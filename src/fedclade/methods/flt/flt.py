@@ -125,7 +125,7 @@ class FLT:
         if self.reclustering == "paper" and (self.watch_updates or not (self.tau or self.flags)):
             got = "watch_updates" if self.watch_updates else "neither tau nor flags"
             need, where = "tau, flags or both, which Algorithm 3 has", "FLT.reclustering"
-            raise InputError('reclustering "paper" has nothing to go by', where=where, got=got, need=need)
+            raise InputError('reclustering "paper" needs a reason to cluster again', where=where, got=got, need=need)
         if self.outlying_newcomers == "global" and not (self.tau or self.flags or self.watch_updates):
             raise InputError(
                 "clients with the model of all would never train, since groups are not found again",
