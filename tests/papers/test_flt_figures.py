@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from fedclade.core import Groups
 from fedclade.data import build
 from fedclade_papers import flt_figure4, flt_figure5, flt_figure6, flt_figure7, flt_figure12
 from fedclade_papers.curves import rounds_to
@@ -78,22 +79,24 @@ def test_figure_5(
         assert shown(outcome, OURS, column) == (None, rounds[1])
 
 
-BLOCKS, FAR, SO_ARE = "ten blocks", "FedSEM's groups are far", "so are those"
+BLOCKS, ITSELF, FAR, SO_ARE = "ten blocks", "by itself", "FedSEM's groups are far", "so are those"
 
 
 @pytest.mark.parametrize(
-    ("missing", "wrong", "aris", "fails"),
+    ("missing", "wrong", "detected", "aris", "fails"),
     [
-        (0, 0, (0.6, 0.0), []),
-        (3, 0, (0.6, 0.0), []),  # three of six pairs inside the groups are linked: half
-        (4, 0, (0.6, 0.0), [BLOCKS]),
-        (0, 1, (0.6, 0.0), [BLOCKS]),  # one of nine pairs across
-        (0, 0, (0.7, 0.7), [FAR, SO_ARE]),
+        (0, 0, 2, (0.6, 0.0), []),
+        (3, 0, 2, (0.6, 0.0), []),  # three of six pairs inside the groups are linked: half
+        (4, 0, 2, (0.6, 0.0), [BLOCKS]),
+        (0, 1, 2, (0.6, 0.0), [BLOCKS]),  # one of nine pairs across
+        (0, 0, 2, (0.7, 0.7), [FAR, SO_ARE]),
+        (0, 0, 6, (0.6, 0.0), [ITSELF]),  # told the number the groups are right, by itself everybody is alone
     ],
 )
 def test_figure_6(
     missing: int,
     wrong: int,
+    detected: int,
     aris: tuple[float, float],
     fails: list[str],
     tmp_path: Path,
@@ -117,7 +120,8 @@ def test_figure_6(
         links[place[a], place[b]] = links[place[b], place[a]] = True
     seen = SimpleNamespace(clients=federation.clients, squared=np.where(links, 0.9, 1.1), partition=federation.truth)
     monkeypatch.setattr(flt_figure6, "client_points", lambda *_: None)
-    monkeypatch.setattr(flt_figure6, "groups_of", lambda *_: seen)
+    alone = SimpleNamespace(partition=Groups(tuple((client,) for client in federation.clients)))
+    monkeypatch.setattr(flt_figure6, "groups_of", lambda _, how: seen if how.groups or detected == 2 else alone)
     apart = {client: number for number, client in enumerate(one + other)}
     found = found_in(tmp_path, [setting], seeds=1)
     for label, ari, home in zip(("FedSEM", "PCA+kM+HC"), aris, (dict.fromkeys(apart, 0), apart), strict=True):

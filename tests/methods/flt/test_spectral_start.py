@@ -46,7 +46,7 @@ def test_a_path_by_hand() -> None:
 
 @pytest.mark.parametrize("count", [2, 4, 5, 9])
 def test_components_stand_apart(count: int) -> None:
-    """Equal components, far apart: the eigenvalues of all are the same, and no two of them overlap."""
+    """Equal components, far apart: the eigenvalues of all are the same, and no two of them lie at one place."""
     one = cloud(30, 1)
     shifts = 1000 * np.random.default_rng(2).normal(size=(count, 6))
     points = np.concatenate([one + shift for shift in shifts]).astype(np.float32)
