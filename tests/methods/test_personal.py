@@ -57,6 +57,8 @@ def test_with_steps_from_epochs_whole_epochs_are_tuned_and_nobody_lags(two_group
     parts = Settings(rounds=2, evaluate_every=1, workers=0, steps=2, steps_from="epochs")
     run = fc.train(two_groups, fc.FineTuned(epochs=2), net="logistic", out=tmp_path / "tuned", **parts)
     assert run.result["rounds"] == 2
+    by_gradients = fc.IFCA(clusters=2, averaging="gradients")  # one batch of all examples, whatever the steps
+    assert fc.train(two_groups, by_gradients, net="logistic", out=tmp_path / "ifca", **parts).result["rounds"] == 2
     with pytest.raises(InputError, match=r"local\.steps_from: got \"epochs\", and stragglers, need \"draws\""):
         fc.train(two_groups, fc.FedProx(stragglers=0.5), net="logistic", out=tmp_path / "late", **parts)
 
