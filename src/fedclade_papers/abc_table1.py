@@ -23,6 +23,7 @@ from fedclade_papers.run_results import ItemRuns
 
 Gains = dict[tuple[str, str], list[float]]
 NOT_CONVERGED = float("inf")  # "Not Converged"
+LARGE_SHARE = 40  # percent of the rounds: less is not "up to 75 %" or "up to 45 %"
 MIN_SAVED_SHARE = 0.1  # share of the rounds that must be saved: less may be chance
 # For each mix: (FedAvg, ABC) with N=10 K=2, N=50 K=2, N=50 K=10.
 PRINTED: dict[str, dict[str, tuple[tuple[float, float], ...]]] = {
@@ -54,6 +55,7 @@ def read(found: ItemRuns) -> Outcome:
     lines: list[ResultLine] = []
     gains: Gains = {}
     sharp_gains: Gains = {}
+    best = (-np.inf, "")  # what ABC's network saves at most, and in which session
     asked = {which: setting for which, setting in sessions(found.terms).items() if found.has(setting.name)}
     for (data, mix, clients, chosen), setting in asked.items():
         place = SESSIONS.index((clients, chosen))
@@ -70,10 +72,11 @@ def read(found: ItemRuns) -> Outcome:
                 if rival == FEDAVG:
                     theirs = None if label not in printed else printed_share(printed[label], printed[FEDAVG])
                     mean = 100 * float(np.mean(saved))
+                    best = max(best, (mean, row)) if label == "ABC" else best
                     lines.append(
                         ResultLine(row=row, column=f"{label}: % of FedAvg's rounds saved", printed=theirs, ours=mean)
                     )
-    return Outcome(tuple(lines), (*claims_of(gains), *sharp_claims(sharp_gains)), notes=(NOTE,))
+    return Outcome(tuple(lines), (*claims_of(gains), largest_claim(*best), *sharp_claims(sharp_gains)), notes=(NOTE,))
 
 
 def claims_of(gains: Gains) -> tuple[Claim, ...]:
@@ -98,6 +101,12 @@ def claims_of(gains: Gains) -> tuple[Claim, ...]:
         text = "FMNIST*: so does ABC with the network of EMNIST"
         said.insert(1, fewer_rounds_claim(gains, EMNIST_NETWORK, FEDAVG, text, main=False))
     return tuple(said)
+
+
+def largest_claim(share: float, row: str) -> Claim:
+    """What the abstract says: up to 75 % on MNIST and Fashion-MNIST, up to 45 % on CIFAR-10."""
+    text = f"in its best session ABC saves {LARGE_SHARE} % of FedAvg's rounds (printed: up to 75 and 45 %)"
+    return Claim(text, share >= LARGE_SHARE, f"{share:.0f} % at most, {row}", main=False)
 
 
 def sharp_claims(gains: Gains) -> tuple[Claim, ...]:

@@ -18,6 +18,7 @@ from papers.doubles import check, climbed, found_in, holds, ran, runs_of, shown
 from papers.printed import rows
 
 METHODS = (FEDAVG, LEAST_USED, "ABC", OURS, ORACLE, EMNIST_NETWORK)
+BEST = "in its best session"
 FASTER = {"ABC": "ABC needs", OURS: "groups of drifts", ORACLE: "told the clusters", EMNIST_NETWORK: "FMNIST*"}
 
 
@@ -26,10 +27,10 @@ FASTER = {"ABC": "ABC needs", OURS: "groups of drifts", ORACLE: "told the cluste
     [
         ((40, 40, 20, 8, 8, 60), ["FMNIST*", "without scores"]),
         ((40, 36, 20, 36, 8, 36), []),
-        ((40, 40, 38, 38, 38, 38), [*FASTER.values(), "least used"]),  # a twentieth of the rounds may be chance
+        ((40, 40, 38, 38, 38, 38), [*FASTER.values(), "least used", BEST]),  # a twentieth of the rounds may be chance
         ((40, 8, 20, 20, 20, 20), ["than the least used"]),  # asking all clients equally often is enough
-        ((8, 8, 40, 99, 99, 99), [*FASTER.values(), "least used"]),
-        ((99, 99, 99, 99, 99, 99), [*FASTER.values(), "least used"]),
+        ((8, 8, 40, 99, 99, 99), [*FASTER.values(), "least used", BEST]),
+        ((99, 99, 99, 99, 99, 99), [*FASTER.values(), "least used", BEST]),
     ],
 )
 def test_table_1(needed: tuple[int, ...], fails: list[str], tmp_path: Path) -> None:
