@@ -61,7 +61,10 @@ def verdict_and_evidence(unit: Unit, begin: str) -> tuple[str, str]:
     """The verdict as a link to the item's page, and what was seen in the reading that decides."""
     link = f"results/{unit.whole_name}.md"
     if not begin or not unit.results:
-        return f"[{verdict_text(unit)}]({link})", ""
+        main = [each.verdict for each in unit.claims if each.is_main and each.is_by_paper]
+        held = sum(each.startswith("reproduced") for each in main)
+        seen = f"{held} of {len(main)} main claims" if main and unit.verdict != "not testable here" else ""
+        return f"[{verdict_text(unit)}]({link})", seen
     (claim,) = (each for each in unit.claims if each.text.startswith(begin))
     order: Sequence[Reading] = (
         ("code", "text") if claim.verdict == "reproduced by the authors' code" else ("text", "code")
