@@ -1,5 +1,7 @@
 """ABC, table 1: communication rounds until a target accuracy."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from fedclade_papers.abc import (
@@ -76,7 +78,10 @@ def read(found: ItemRuns) -> Outcome:
                     lines.append(
                         ResultLine(row=row, column=f"{label}: % of FedAvg's rounds saved", printed=theirs, ours=mean)
                     )
-    return Outcome(tuple(lines), (*claims_of(gains), largest_claim(*best), *sharp_claims(sharp_gains)), notes=(NOTE,))
+    claims = (*claims_of(gains), largest_claim(*best), *sharp_claims(sharp_gains))
+    where = " and ".join(dict.fromkeys(f"{data}, N={clients}" for data, _, clients, _ in asked))
+    named = tuple(replace(claim, text=f"{where}: {claim.text}") for claim in claims)
+    return Outcome(tuple(lines), named, notes=(NOTE,))
 
 
 def claims_of(gains: Gains) -> tuple[Claim, ...]:
@@ -98,7 +103,7 @@ def claims_of(gains: Gains) -> tuple[Claim, ...]:
         ),
     ]
     if (EMNIST_NETWORK, FEDAVG) in gains:
-        text = "FMNIST*: so does ABC with the network of EMNIST"
+        text = "so does ABC with the network of EMNIST (FMNIST*)"
         said.insert(1, fewer_rounds_claim(gains, EMNIST_NETWORK, FEDAVG, text, main=False))
     return tuple(said)
 

@@ -30,7 +30,7 @@ WORST_FIRST: tuple[Verdict, ...] = (
 MEANINGS: dict[Verdict, str] = {
     "reproduced": "it holds at the printed size, by the paper's text",
     "reproduced by the authors' code": "it holds at the printed size as their code has it, and not by the text",
-    "refuted": "tried at the printed size, in every reading, with our choice of what is not printed: it does not hold",
+    "refuted": "it was tried at the printed size, in every reading, with our choice of what is not printed, and fails",
     "not testable here": "the experiment needs data or settings that are not to be had",
     "open": "it was not tried at the printed size; the hours that this takes on two cores stand beside it",
 }

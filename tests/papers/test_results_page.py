@@ -177,7 +177,7 @@ def test_the_first_screen_looks_everything_up() -> None:
     link = "(results/flt-table1.md)"
     assert truth_rows(headline, units) == [
         ("FLT", "it is ahead", f"[reproduced]{link}", "98.8 %"),
-        ("FLT", "it is all well", f"[reproduced]{link}", ""),
+        ("FLT", "it is all well", f"[reproduced]{link}", "1 of 1 main claims"),
     ]
     assert number_rows(headline, units) == [("FedAvg", "82.73", "85")]
     with pytest.raises(KeyError, match="no number FedAvg, rounds"):
