@@ -103,7 +103,7 @@ def ranges_are_disjoint(scores: Mapping[str, float], truth: Groups) -> bool:
 ITEM = Item(
     name="abc-figure5",
     paper=PAPER,
-    title="What the drifts of ten clients tell of them, under three mixes of three data sets",
+    title="What the drifts of ten clients reveal about them, under three mixes of three data sets",
     differences=(
         "EMNIST is MNIST here. Mixes, net and hyper-parameters are ours: the paper's are in an appendix that is not "
         "available. Ten clients, three seeds. Beside the network's scores stand the first principal component of the "

@@ -29,7 +29,8 @@ def read(found: ItemRuns) -> Outcome:
             Claim(
                 f"{data}: ABC's curve is less wiggly than FedAvg's",
                 drops["ABC"] < CLEARLY_LESS * drops["FedAvg"],
-                ", ".join(f"{label} {value:.2f} points" for label, value in drops.items()),
+                f"falls of {drops['ABC']:.2f} points on average, FedAvg's {drops['FedAvg']:.2f}. "
+                + ", ".join(f"{label} {value:.2f}" for label, value in drops.items() if label not in ("ABC", "FedAvg")),
             )
         )
         area = {label: float(np.mean(found.curve(setting.name, label)["y"])) for label in drops}

@@ -61,7 +61,7 @@ def read(found: ItemRuns) -> Outcome:
 ITEM = Item(
     name="cfl-figure3",
     paper=PAPER,
-    title="How often clients are parted right, for K distributions and noise gamma",
+    title="How often clients are separated correctly, for K distributions and noise gamma",
     differences="Nothing: drawn gradients, as in the paper; 500 draws for each point at small scale, "
     "2,000 at the paper's.",
     read=read,

@@ -31,7 +31,7 @@ def read(found: ItemRuns) -> Outcome:
     on_groups = [repaired_theorem_2_holds(number) for number in range(asked)]
 
     def count(held: list[bool]) -> str:
-        return f"{sum(held)} of {asked} instances"
+        return f"holds in {sum(held)} of {asked} instances"
 
     printed, repaired = [one for one, _ in first], [other for _, other in first]
     star = star_gap()

@@ -63,8 +63,8 @@ WORDS = {
     "congruent": (r"congruent", "CFL's: all clients' data fit one model, so that nobody should be split off."),
     "eps1, eps2": (
         r"\beps[12]\b|[Tt]hresholds",
-        "CFL's thresholds: a cluster is split when the mean update is shorter than eps1 while a client's is longer "
-        "than eps2. Its section V-B says eps1 is about a tenth of the longest mean update, eps2 one to ten times eps1.",
+        "CFL's thresholds: a cluster is split when the norm of the mean update is below eps1 and that of some client's "
+        "update above eps2. Section V-B: eps1 about a tenth of the largest mean update, eps2 one to ten times eps1.",
     ),
     "automatic rule": (
         r"automatic rule",

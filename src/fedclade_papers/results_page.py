@@ -26,47 +26,49 @@ PAPERS = {
     "ABC": "Accelerating federated learning through attention on local model updates (Assadi, Ahn, Esmailzadeh, 2023).",
 }
 INTRODUCTION = """\
-# Three papers: what they claim, and what is true
+# Three papers: what they claim, and what we found
 
-fedclade has run the experiments of FLT, CFL and ABC again, at the printed size, on two cores: all but those that take
-hours, which are open. Where a paper's text and its authors' code differ, both were run. Behind every verdict stands a
-page with all numbers and the command that makes them again.
+fedclade has run the experiments of FLT, CFL and ABC again on two cores, at the size that the papers give: clients,
+rounds, data. What was not run yet is marked open, with the time that it takes. Where FLT's text and its authors' code
+differ, both were run; ABC has no public code, and CFL's loses clients at the second split.
+
+- An accuracy is reproduced if it is within 2 points of the printed one; "fewer rounds" means a tenth in the median.
+- FLT's numbers are of one seed, as in the paper; ABC's and most of CFL's are of three.
+- What a paper does not give is our choice: step sizes, and for ABC the net and how much the clients' classes differ.
+
+Behind every verdict stands a page with all numbers and the command that computes them again.
 """
 RULES = """\
 ## How it is judged
 
-- A claim is judged at the printed size only. `fedclade reproduce --scale small` (under 45 minutes for everything) shows
-  that every recipe runs; what it finds is no verdict.
-- Only what a paper says of its own method decides: that it has the printed accuracy (within 2 points), and what it is
-  ahead of by how much. Numbers of rivals and variances are shown and decide nothing. What fedclade has beside the paper
-  (class moments, groups of drifts) is shown and not counted.
-- What a paper does not print is our choice, and stands on the item's page: step sizes, ABC's net and mixes of classes.
-- An item stands where the worst of its main claims, printed bold on its page, stands. Every table and figure is counted
-  once; the appendix's tables 7 to 10 of FLT are shown with tables 1 to 4.
-- Most numbers are of one seed at the printed size, as the papers' are; pages say the seeds.
-- Every number is made again by the command on its page, the quickest in seconds:
+- A claim is judged at the size of the paper only. `fedclade reproduce --scale small` (under 45 minutes for everything)
+  shows that every recipe runs; what it finds is no verdict.
+- Two things decide: the accuracy of the paper's own method, and its lead over a rival. A rival's own accuracy, and
+  variances, need not match. What fedclade has beside the paper (class moments, groups of drifts) is not counted.
+- An item has the verdict of its worst main claim; main claims are bold on its page, and others may differ.
+  Tables 7 to 10 of FLT's appendix are shown with tables 1 to 4.
+- Every number can be computed again by the command on its page, the quickest in seconds:
 
 ```console
-$ fedclade reproduce cfl-theory --quiet
+$ fedclade reproduce cfl-theory --scale paper --quiet
 ...
-cfl-theory  4 of 4 main claims hold; no verdict at this scale  \
-Theorem 1, Corollary 1 and Algorithm 1 on random instances
+cfl-theory  4 of 4 main claims hold  Theorem 1, Corollary 1 and Algorithm 1 on random instances
 ```
 
-- The same command gives the same numbers on the same processor. On another model torch may round otherwise: between two
-  machines single accuracies moved by up to nine points at small scale.
+- The same command gives the same numbers on the same processor. On another kind of processor PyTorch may round
+  differently: between two machines single accuracies moved by up to nine points at small scale.
 """
 CHANGES = """\
 ## Changed after a result was seen
 
-- FLT: k is the number of a client's own classes, and C is told: section 4.1 and Algorithm 2 allow it. That C is
-  found is a claim of its own. The authors' code keeps the graph; before, its connected components were taken. Figures 2
-  and 6 are judged by links, since these are what they show.
-- ABC: only the clients that were picked receive the new model, by the letter of Algorithm 1; before, everybody did.
-  When its mixes gave ABC hardly anything to gain, a sharper one was added, which is shown beside them and decides
-  nothing: the paper's mixes are in an appendix that is not available.
+- FLT: k, the number of points that a client sends, is the number of its classes, and the number of groups C is given to
+  the method: section 4.1 and Algorithm 2 allow it. That C is found is a claim of its own. The authors' code keeps the
+  graph of clients; an earlier version of these pages took its connected components. Figures 2 and 6 are judged by the
+  links that they show.
+- ABC: only the clients that were picked receive the new model, by the letter of Algorithm 1; an earlier version gave it
+  to everybody. When its mixes of classes gave ABC hardly anything to gain, a sharper one was added. It counts for how
+  much ABC saves at most, and is shown beside the others.
 - CFL: section V-B's thresholds are swept over their whole range instead of one pair.
-- Margins stand in the sentences of the claims: 2 points for a printed accuracy, a tenth of the rounds for "fewer".
 """
 
 
@@ -80,7 +82,7 @@ def front_page(units: Sequence[Unit]) -> str:
     """The page of all results."""
     by_name = {unit.name: unit for unit in units}
     truths = [row for headline in HEADLINES for row in truth_rows(headline, by_name)]
-    parts = [INTRODUCTION, table(("paper", "it claims", "verdict", "seen"), truths), verdict_table(units)]
+    parts = [INTRODUCTION, table(("paper", "claim", "verdict", "our result"), truths), verdict_table(units)]
     parts += [paper_section(headline, units, by_name) for headline in HEADLINES]
     text = "\n".join(parts)
     words = glossary(text)
@@ -113,7 +115,7 @@ def verdict_table(units: Sequence[Unit]) -> str:
     items = Counter(unit.verdict for unit in units)
     claims = Counter(claim.verdict for unit in units for claim in unit.claims if claim.is_by_paper)
     rows = [(each, MEANINGS[each], str(items[each]), str(claims[each])) for each in VERDICTS]
-    return table(("verdict", "what it means", "tables and figures", "claims"), rows)
+    return table(("verdict", "what it means", "items", "claims"), rows)
 
 
 def pages(results: Sequence[Result]) -> dict[str, str]:

@@ -28,11 +28,11 @@ WORST_FIRST: tuple[Verdict, ...] = (
     "reproduced",
 )
 MEANINGS: dict[Verdict, str] = {
-    "reproduced": "it holds at the printed size, by the paper's text",
-    "reproduced by the authors' code": "it holds at the printed size as their code has it, and not by the text",
-    "refuted": "it was tried at the printed size, in every reading, with our choice of what is not printed, and fails",
-    "not testable here": "the experiment needs data or settings that are not to be had",
-    "open": "it was not tried at the printed size; the hours that this takes on two cores stand beside it",
+    "reproduced": "it holds at the size of the paper, by the paper's text",
+    "reproduced by the authors' code": "it holds when run as in the authors' code, and not by the text",
+    "refuted": "it was run at the size of the paper, in every reading that we know, and does not hold",
+    "not testable here": "the experiment needs data or settings that are not available",
+    "open": "it was not run at the size of the paper yet; the time that this takes on two cores stands beside it",
 }
 TOLERANCE_POINTS = 2.0  # of accuracy: within so many percentage points a printed one is reproduced
 EQUAL_POINTS = 0.5  # points: accuracies that are no further apart are equal

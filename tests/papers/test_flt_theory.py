@@ -30,4 +30,4 @@ def test_one_instance_refutes(broken: str, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(flt_theory, "star_gap", lambda: 0.0)
     outcome = flt_theory.ITEM.read(ItemRuns(Terms(tmp_path, "tiny"), ()))
     check(outcome, "Theorem 1 bounds" if broken == "theorem_1_holds" else "repaired")
-    assert any(claim.evidence.startswith("99 of 100 instances") for claim in outcome.claims)
+    assert any(claim.evidence.startswith("holds in 99 of 100 instances") for claim in outcome.claims)
