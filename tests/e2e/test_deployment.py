@@ -243,8 +243,8 @@ def test_kills(tmp_path: Path) -> None:
         fleet.await_verdict("killed", folder, process, 600)
         missing = [one for event in events(folder) for one in entries(event, "refused")]
         assert {one["client"] for one in missing} == {CLIENTS[2]}
+        # Whichever comes first: the deadline, which slow sites need so long, or Flower's word that it hears nothing.
         assert {one["reason"] for one in missing} <= {"no answer within 90 s", "its node is gone"}
-        assert missing[0]["reason"] == "no answer within 90 s"
         took_part = [event["took_part"] for event in events(folder) if event["event"] == "round"]
         assert (took_part[0], took_part[1], took_part[-1]) == (3, 2, 3)
         comings = [
