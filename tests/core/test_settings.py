@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Literal
 
 import pytest
 from pydantic import Field
@@ -104,3 +104,12 @@ def test_a_table_and_back() -> None:
 def test_lists_of_toml_become_tuples_all_the_way_down() -> None:
     assert lists_to_tuples([1, [2, [3]], "ab"]) == (1, (2, (3,)), "ab")
     assert build_settings(Toy, {"sizes": [3, 4]}, where="method").sizes == (3, 4)
+
+
+def test_a_setting_of_several_kinds_names_them_all() -> None:
+    @settings
+    class Either:
+        when: Annotated[int, Field(ge=1)] | Literal["change"] = 1
+
+    with pytest.raises(InputError, match=r"^when is not usable, Either\.when: got 'never', need .* or 'change'$"):
+        Either(when="never")  # type: ignore[arg-type]  # what is tested

@@ -132,7 +132,8 @@ def unknown_name_error(what: str, where: str, name: str, known: Iterable[str]) -
 
 def input_error(error: ValidationError, cls: type, where: str) -> InputError:
     """The first thing that pydantic found wrong, in our words."""
-    first = error.errors(include_url=False)[0]
+    found = error.errors(include_url=False)
+    first = found[0]
     if isinstance(ours := first.get("ctx", {}).get("error"), InputError):  # a check of the class, or a nested table
         if first["loc"]:
             return InputError(ours.what, where=f"{where}.{ours.where}", got=ours.got, need=ours.need, do=ours.do)
@@ -140,7 +141,9 @@ def input_error(error: ValidationError, cls: type, where: str) -> InputError:
     name = str(first["loc"][0]) if first["loc"] else ""
     if first["type"] in ("unexpected_keyword_argument", "dataclass_exact_type"):
         return unknown_name_error(f"{where}.{name}", where, name, names_of(cls))
-    need = first["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+    same = [each for each in found if each["loc"][:1] == first["loc"][:1] and each["input"] is first["input"]]
+    messages = [each["msg"].removeprefix("Input should be ").removeprefix("Value error, ") for each in same]
+    need = " or ".join(dict.fromkeys(messages))  # several where a setting may be of several kinds
     if first["type"] == "missing":
         return InputError(f"{name} is missing", where=f"{where}.{name}", need="a value")
     return InputError(f"{name} is not usable", where=f"{where}.{name}", got=repr(first["input"]), need=need)
