@@ -118,11 +118,11 @@ def scenario_setting(terms: Terms, number: int, source: str) -> Setting:
         world["shared"] = "same"
     flt, needed = both_encoders(terms, source, groups=5)
     sizes: Mapping[str, object] = {"clients": 100}
-    epochs, rounds, seeds = (1, 100, 1) if digits else (5, 100, 1)
+    epochs, rounds = (1, 100) if digits else (5, 100)
     if not terms.is_full_scale:
         sizes = {"clients": 100 if digits else 25, "fewer": {"examples": 300}}
-        epochs, rounds, seeds = (1, 20, 3) if digits else (2, 20, 1)
-    minutes = ((4.0, 1.7) if digits else (260.0, 1.6))[0 if terms.is_full_scale else 1]
+        epochs, rounds = (1, 20) if digits else (2, 20)
+    minutes = ((4.0, 0.6) if digits else (260.0, 1.6))[0 if terms.is_full_scale else 1]
     return Setting(
         name=f"s{number}-{source}",
         data={**world, **sizes, "test_on": "group"},
@@ -135,7 +135,6 @@ def scenario_setting(terms: Terms, number: int, source: str) -> Setting:
         },
         run={"rounds": rounds, "evaluate_every": rounds // 2},
         methods={**rivals(terms, 5, with_local=True), **flt, **class_moments_method(terms)},
-        seeds=seeds,
         minutes=minutes,
         encoders=needed,
     )
@@ -187,8 +186,7 @@ def writers_setting(terms: Terms, net: str) -> Setting:
         },
         methods={**methods, **flt, **class_moments_method(terms, case="graph")},
         overrides={"IFCA": slow},
-        seeds=1 if terms.is_full_scale or not mlp else 3,
-        minutes=((45.0, 2.0) if mlp else (1500.0, 3.0))[0 if terms.is_full_scale else 1],
+        minutes=((45.0, 0.7) if mlp else (1500.0, 3.0))[0 if terms.is_full_scale else 1],
     )
 
 
@@ -219,6 +217,5 @@ def structured_setting(terms: Terms, net: str) -> Setting:
             "evaluate_every": 10 if terms.is_full_scale else 6,
         },
         methods=methods,
-        seeds=1 if terms.is_full_scale or not mlp else 3,
-        minutes=((25.0, 3.7) if mlp else (900.0, 4.5))[0 if terms.is_full_scale else 1],
+        minutes=((25.0, 1.3) if mlp else (900.0, 4.5))[0 if terms.is_full_scale else 1],
     )
