@@ -164,24 +164,6 @@ def test_newcomers_of_a_new_kind_do_not_stay_untrained(settings: dict[str, objec
     assert rounds == {13, 14, 15, 16}
 
 
-@pytest.mark.parametrize("settings", [{"flags": 1}, {"watch_updates": True}])
-def test_newcomers_without_a_group_count_as_changed(settings: dict[str, object], tmp_path: Path) -> None:
-    """No client's data change, and nobody raises a flag: the newcomers alone are the reason to find groups again."""
-    federation = fc.data.build(
-        source="digits", world="rotation", clients=16, groups=4, newcomers={"rounds": (2,), "origin": "new"}
-    )
-    method = fc.FLT(outlying_newcomers="global", **settings)  # type: ignore[arg-type]  # of the right types
-    _, models = play_run(method, federation, tmp_path / "run", rounds=14)
-    assert models.groups() == federation.truth
-    trained = pq.read_table(tmp_path / "run" / "clients.parquet").to_pylist()
-    assert {line["client"] for line in trained if line["took_part"]} >= set(federation.joins)
-
-
-def test_nobody_is_left_untrained_for_ever() -> None:
-    with pytest.raises(fc.FedcladeError, match=r"would never train.*got \"global\" alone, need tau, flags or"):
-        fc.FLT(outlying_newcomers="global")
-
-
 @pytest.mark.parametrize("reclustering", ["checked", "paper"])
 def test_silent_clients_are_no_group(reclustering: str, two_groups: Federation, tmp_path: Path) -> None:
     """Two clients that miss the first question train as soon as they answer; until then each is alone."""
@@ -212,29 +194,6 @@ def test_algorithm_3_clusters_again_whether_or_not_data_changed(two_groups: Fede
         folder = tmp_path / f"lambda-{limit}"
         play_run(fc.FLT(reclustering="paper", flags=limit), drifting(), folder, rounds=12, participation=0.6)
         assert sum(bool(each["clustered_again"]) for each in facts_of(folder)) == again
-
-
-@pytest.mark.parametrize(("flags", "again"), [(2, True), (3, True), (4, False)])
-def test_newcomers_count_against_lambda(flags: int, again: bool, tmp_path: Path) -> None:
-    """Four newcomers raise their delta: more than lambda = 2 and 3, not more than 4. Nobody's data change."""
-    federation = fc.data.build(
-        source="digits", world="rotation", clients=16, groups=4, newcomers={"rounds": (2,), "origin": "new"}
-    )
-    assert len(federation.joins) == 4
-    play_run(fc.FLT(reclustering="paper", flags=flags), federation, tmp_path / "run", rounds=4)
-    facts = facts_of(tmp_path / "run")
-    assert [bool(each["clustered_again"]) for each in facts] == [False, again, False, False]
-
-
-def test_fine_tuning_goes_on_from_the_latest_encoder(two_groups: Federation) -> None:
-    """Algorithm 2: epochs of SGD "from their latest state". A second call from the first one's weights moves on."""
-    tuned = fc.Encoder(joint_tuning_rounds=1)
-    with fleet_of(two_groups) as (fleet, _, _):
-        once = tuned.prepare(fleet, now(0))
-        twice = tuned.prepare(fleet, now(0), once)
-        again = tuned.prepare(fleet, now(0), fleet.weights(tuned.name))
-    np.testing.assert_array_equal(once, again)
-    assert not np.array_equal(once, twice)
 
 
 def drifting(clients: int = 20) -> Federation:
