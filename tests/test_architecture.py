@@ -25,22 +25,26 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "cli": {
         *("", "api", "bench", "dashboard", "deploy", "export", "report", "runs", "store", "cli.screen"),
-        *("methods", "clustering", "data", "nets", "core", "plugins"),
+        *("methods", "clustering", "data", "data.load", "nets", "core", "plugins"),
     },
     "cli.screen": {"runs", "store", "core", ""},
     "testing": {*FACE, "runs", "store", "methods", "fleet.simulated", "fleet.transport", "wire", *BELOW},
     "dashboard": {"report", "runs", "store", "core", ""},
     "export": {"runs", "store", "core", ""},
-    "deploy": {*FACE, "runs", "store", "fleet.build", "fleet.flower", "fleet.site", *BELOW},
-    "api": {"report", "runs", "store", "methods", "clustering", *BELOW},
+    "deploy": {
+        *(*FACE, "runs", "store", "preparation", "fleet.build", "fleet.flower", "fleet.site", "fleet.tables", *BELOW),
+    },
+    "api": {"report", "runs", "store", "methods", "clustering", "data.load", *BELOW},
     "bench": {*FACE, "runs", "store", "methods", "fleet.simulated", "client", *BELOW},
     "report": {"runs", "store", "methods", "clustering", "data", "core", ""},
     "runs": {
         *(*FACE, "store", "methods", "clustering", "fleet.ledger", "fleet.simulated", "fleet.flower", "fleet.site"),
-        *("client", *BELOW, "plugins"),
+        *("client", "data.load", *BELOW, "plugins"),
     },
     "store": {"core"},
     "methods": {*FACE, "clustering", "core"},
+    "data.load": {*FACE, "preparation", "fleet.tables", *BELOW},  # a user's table is prepared through a fleet
+    "preparation": {*FACE, "core"},  # and sees no examples
     "clustering": {"core"},
     "fleet.simulated": {*FACE, "fleet.build", "fleet.transport", "fleet.workers", "client", "wire", *BELOW},
     "fleet.flower": {*FACE, "fleet.build", "fleet.transport", "fleet.site", "wire", *BELOW},
@@ -53,15 +57,16 @@ MAY_IMPORT: dict[str, set[str]] = {
     "fleet.transport": {"wire", "core"},
     "fleet.site": {"client", "wire", *BELOW},
     "fleet.workers": {"client", "wire", "core"},
+    "fleet.tables": {"fleet.fleet", "fleet.transport", "client", "wire", "data", "core"},
     "client": {"wire", *BELOW},
     "wire": {"core"},
     "nets": {"core"},
-    "data": {"core"},
+    "data": {"data.load", "core"},  # its front names the loaders
     "core": {"plugins"},
     "plugins": set(),
     "": {"api", "data", "methods", "core", "runs"},  # the package itself: names for others, loaded when asked for
 }
-ROOMS_INSIDE = ("cli.screen",)  # parts of a room that may import other things than the rest
+ROOMS_INSIDE = ("cli.screen", "data.load")  # parts of a room that may import other things than the rest
 ONLY_HERE = {
     "torch": {"nets", "client", "bench", "papers"},
     "flwr": {"fleet.flower"},

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
+from os import PathLike
 from pathlib import Path
 from typing import TypedDict, Unpack
 
@@ -9,6 +10,7 @@ from fedclade.core import InputError, LocalTraining
 from fedclade.core.html import html_table
 from fedclade.core.settings import SettingsT, build_settings, names_of, settings_table, unknown_name_error
 from fedclade.data import Federation
+from fedclade.data.load import FileOptions, from_frame, load_own
 from fedclade.methods import FLT, AnyMethod, FoundGroups, Selection
 from fedclade.nets import Module
 from fedclade.nets.registry import architecture_named
@@ -17,6 +19,7 @@ from fedclade.report.html import write_report
 from fedclade.runs import compare as comparing
 from fedclade.runs import group_search as finding
 from fedclade.runs import run as runs
+from fedclade.runs.defaults import NET, own_defaults
 from fedclade.runs.experiment import PYTHON, EngineSettings, Experiment, RunSettings, check_selection
 from fedclade.runs.run import Run
 from fedclade.store.files import new_run_name
@@ -57,7 +60,8 @@ def train(
 ) -> Run:
     """Train one method on a federation. The run is kept in `out`, or in a new folder below `runs/`.
 
-    `net` is a name (see `fedclade models`), or a function that returns a `torch.nn.Module`.
+    `net` is a name (see `fedclade models`), or a function that returns a `torch.nn.Module`. Settings that are not given
+    have the defaults of the reference; those of your own tables and images are others.
     """
     experiment = make_experiment(federation, method, net, net_settings, settings)
     return runs.start(experiment, out=None if out is None else Path(out), federation=federation, own_net=own_net(net))
@@ -128,13 +132,24 @@ def compare(
     return Comparison(comparing.compare(plans, federation=federation, own_net=own_net(net), jobs=jobs))
 
 
-def find_groups(federation: Federation, method: FLT | None = None, *, seed: int = 0, workers: int = 0) -> FoundGroups:
+def find_groups(
+    data: object,
+    method: FLT | None = None,
+    *,
+    client: str = "",
+    label: str = "",
+    seed: int = 0,
+    workers: int = 0,
+    **options: Unpack[FileOptions],
+) -> FoundGroups:
     """Which clients belong together: FLT's one-shot step alone. Nothing is trained, and the truth is not read.
+
+    `data` is a federation; or the path of a file or a folder, or a table in memory, with the column `client` that names
+    the client of a row, perhaps one of its `label`, and the options of `fedclade.data.from_file`.
 
     `groups` are tuples of ids, `outliers` the clients that are unlike all others, `count` how many groups there are and
     `confidence` how sure that is; behind it stand `squared` (distances), `tree`, `order` and `silhouettes`.
     """
-    check_federation(federation, where="find_groups")
     wanted = method or FLT()
     if not isinstance(wanted, FLT):
         raise InputError(
@@ -144,7 +159,28 @@ def find_groups(federation: Federation, method: FLT | None = None, *, seed: int 
             need="fc.FLT(...)",
             do="train with it: fc.train(federation, method).groups",
         )
+    if isinstance(data, Federation):
+        if given := [*options, *(name for name, value in (("client", client), ("label", label)) if value)]:
+            need = "none: a federation knows its columns"
+            raise InputError(f"{given[0]} has no use", where="find_groups", need=need)
+        federation = data
+    else:
+        federation = own_federation(data, client, label, seed, options)
     return finding.find_groups(federation, wanted.find, seed=seed, workers=workers)
+
+
+def own_federation(data: object, client: str, label: str, seed: int, options: FileOptions) -> Federation:
+    """The federation of a path, or of a table in memory."""
+    if isinstance(data, str | PathLike):
+        return load_own(Path(data), {"client": client, "label": label, **options}, seed)
+    if not client:
+        need = "a federation; or a path or a table, with client=... and label=..."
+        raise InputError(
+            "this is neither a federation nor a table", where="find_groups", got=type(data).__name__, need=need
+        )
+    if "resize" in options:
+        raise InputError("resize has no use", where="find_groups", got="a table", need="images")
+    return from_frame(data, client=client, label=label, seed=seed, **options)  # type: ignore[misc]  # no resize
 
 
 def make_experiment(
@@ -165,8 +201,11 @@ def make_experiment(
         if name not in known:
             raise unknown_name_error(f"setting {name}", "train", name, known)
 
+    defaults = own_defaults(federation.kind, len(federation)) if federation.kind else {}
+    known_values = {**defaults.get("local", {}), **defaults.get("run", {}), **settings}
+
     def pick(kind: type[SettingsT]) -> SettingsT:
-        values = {name: value for name, value in settings.items() if name in names_of(kind)}
+        values = {name: value for name, value in known_values.items() if name in names_of(kind)}
         return build_settings(kind, values, where="train")
 
     run, local, engine, selection = pick(RunSettings), pick(LocalTraining), pick(EngineSettings), pick(Selection)
@@ -174,7 +213,8 @@ def make_experiment(
     data = {"source": PYTHON, "world": federation.name, "clients": len(federation)}
     named: dict[str, object] = {"name": PYTHON}
     if isinstance(net, str):
-        architecture = build_settings(architecture_named(net), net_settings or {}, where="net")
+        own = defaults.get("net", {}) if net == NET else {}
+        architecture = build_settings(architecture_named(net), {**own, **(net_settings or {})}, where="net")
         named = {"name": net, **settings_table(architecture)}
     return Experiment(data=data, net=named, local=local, method=method, run=run, engine=engine, selection=selection)
 

@@ -79,7 +79,7 @@ def test_names_are_never_obeyed_by_a_terminal(here: Path, capsys: pytest.Capture
     out = output_of("groups data.csv --client site --label fault", capsys)
     assert "\x1b" not in out
     assert "he?[31mat +" in out
-    assert "Left out, the same in every row: ?[2Jsame\n" in out
+    assert "Note: columns left out: '\\x1b[2Jsame' (the same in every row)\n" in out
 
 
 @pytest.mark.slow
@@ -96,8 +96,8 @@ def test_a_thousand_clients_that_are_all_the_same(here: Path, capsys: pytest.Cap
     [
         ("--encoder public", "a table needs no encoder, --encoder: got public"),
         ("--out data.csv", "the groups cannot be written, data.csv"),
-        ("--without fault", "the label's column is left out, --without: got 'fault'"),
-        ("--without colour", 'there is no column "colour", data.csv: got 4 columns'),
+        ("--without fault", "column 'fault' is the column of clients, labels or parts (--without), data.csv"),
+        ("--without colour", "column 'colour' is not there (--without), data.csv; do: name a column that is there"),
     ],
 )
 def test_wrong_input_is_one_line_and_exit_code_2(

@@ -1,10 +1,15 @@
 """A user's own arrays: everything wrong is said with its place, and the split is exact and seeded."""
 
+from typing import Any
+
 import numpy as np
+import pandas as pd
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike, NDArray
+from torch.utils.data import Dataset, TensorDataset
 
 from fedclade.data import Federation, Part, from_arrays
 from refusals import check_refused
@@ -36,7 +41,8 @@ def firsts(part: Part) -> list[float]:
         (INPUTS, LABELS[:9], "labels do not fit the inputs", "int64 (9,)", "whole numbers (10,)"),
         (INPUTS, LABELS[:, None], "labels do not fit the inputs", "int64 (10, 1)", "whole numbers (10,)"),
         (INPUTS, LABELS + 0.5, "labels do not fit the inputs", "float64 (10,)", "whole numbers (10,)"),
-        (INPUTS, LABELS.astype(str), "labels do not fit the inputs", "<U", "whole numbers (10,)"),
+        (INPUTS, [[0], [0, 1]], "a client's data are not arrays", "inhomogeneous", "(inputs, labels)"),
+        (torch.ones(10, 4, requires_grad=True), LABELS, "a client's data are not arrays", "detach", "(inputs, labels)"),
         (INPUTS, LABELS - 1, "a label is negative", "-1", ">= 0"),
         (INPUTS[:1], LABELS[:1], "too few examples", "1", "at least 2"),
         (INPUTS[:0], LABELS[:0], "too few examples", "0", "at least 2"),
@@ -118,3 +124,71 @@ def test_the_users_arrays_stay_the_users(dtype: type[np.generic]) -> None:
     inputs[:], labels[:] = 7, 0
     assert federation["a"].train.inputs.tolist() == before.tolist()
     assert set(federation["a"].train.labels) | set(federation["a"].test.labels) == {0, 1, 2}
+
+
+def read(arrays: Any, **options: Any) -> Federation:
+    """The federation of anything."""
+    return from_arrays(arrays, name="mine", **options)
+
+
+def examples(federation: Federation) -> dict[str, list[object]]:
+    """The examples of every client, learned from and held out."""
+    return {
+        client: [each.tolist() for part in (held.train, held.test) for each in (part.inputs, part.labels)]
+        for client, held in federation.data.items()
+    }
+
+
+def test_labels_may_be_text_and_clients_whole_numbers() -> None:
+    names = ["leak", "none", "worn"]
+    spoken = np.array(names)[LABELS]
+    federation = read({1: (INPUTS, spoken), np.int64(2): (INPUTS, spoken.astype(object))})
+    assert (federation.clients, federation.class_names, federation.classes) == (("1", "2"), tuple(names), 3)
+    assert examples(federation) == examples(from_arrays({"1": GOOD, "2": GOOD}))
+    assert from_arrays({"a": (INPUTS, ["01", "1"] * 5)}).class_names == ("01", "1")
+    check_refused("there is only one class, mine: got 'x'", read, {1: (INPUTS, ["x"] * 10)})
+    check_refused('client "1" is there twice', read, {1: GOOD, "1": GOOD})
+    check_refused('"b": got NoneType, str, need text', read, {"a": (INPUTS, spoken), "b": (INPUTS, ["x", None] * 5)})
+    check_refused('"a": got int, need .* the same with every', read, {"a": GOOD, "b": (INPUTS, spoken)})
+    for client in (1.5, True, None):
+        check_refused("a client's id is not text", read, {client: GOOD})
+
+
+class Pairs(Dataset[tuple[list[float], str]]):
+    """Items with labels of text."""
+
+    def __len__(self) -> int:
+        return len(INPUTS)
+
+    def __getitem__(self, index: int) -> tuple[list[float], str]:
+        return INPUTS[index].tolist(), f"class {LABELS[index]}"
+
+
+def test_datasets_of_torch_are_taken() -> None:
+    federation = from_arrays({"a": TensorDataset(torch.tensor(INPUTS), torch.tensor(LABELS))})
+    assert examples(federation) == examples(from_arrays({"a": GOOD}))
+    federation = from_arrays({"a": Pairs(), "b": Pairs()})
+    assert federation.class_names == ("class 0", "class 1", "class 2")
+    assert examples(federation) == examples(from_arrays({"a": GOOD, "b": GOOD}))
+    labels = torch.zeros(10, 3)
+    for items in (
+        TensorDataset(labels),
+        TensorDataset(labels, labels),
+        TensorDataset(labels[:0]),
+        pd.DataFrame(INPUTS),
+    ):
+        check_refused('Dataset\'s items are not usable, mine, client "a": .*need items', read, {"a": items})
+    for other in (None, 3, "ab", INPUTS, {"x": INPUTS, "y": LABELS}, (INPUTS,)):
+        check_refused('client\'s data are not arrays, mine, client "a"', read, {"a": other})
+    check_refused("the data are not by client, mine: got list", read, [GOOD])
+
+
+def test_the_rows_to_test_on_may_be_given() -> None:
+    rest = {"a": (INPUTS[:3], LABELS[:3]), "b": (INPUTS[3:4], LABELS[3:4])}
+    federation = from_arrays({"b": GOOD, "a": GOOD}, test=rest)
+    assert firsts(federation["a"].train) == INPUTS[:, 0].tolist()
+    assert firsts(federation["a"].test) == [0, 4, 8]
+    assert federation["b"].test.labels.tolist() == [0]
+    check_refused('clients differ, .*"b" in one of them alone', read, {"a": GOOD, "b": GOOD}, test={"a": GOOD})
+    check_refused('client "a": got .*dimension', read, {"a": GOOD}, test={"a": (INPUTS[:, :1], LABELS)})
+    check_refused('client "a" has no test examples', read, {"a": GOOD}, test={"a": (INPUTS[:0], LABELS[:0])})

@@ -249,18 +249,41 @@ def good(ending: str) -> bytes:
     file = io.BytesIO()
     match ending:
         case "csv":
-            return b"site,x,label\n" + b"".join(b"a,%d,b\nc,%d,d\n" % (n, n) for n in range(5))
+            return b"site,x,label\n" + b"".join(b"a,%d.5,b\nc,%d.5,d\n" % (n, n) for n in range(5))
         case "parquet":
-            pq.write_table(pa.table({"site": ["a"] * 4, "x": [1.0, 2.0, 3.0, 4.0], "label": ["b", "c"] * 2}), file)
+            columns = {
+                "site": ["a", "c"] * 5,
+                "x": [1.5, 2.5, 3.5, 4.5, 5.5] * 2,
+                "label": ["b", "c", "c", "b", "b"] * 2,
+            }
+            pq.write_table(pa.table(columns), file)
         case "npz":
-            return npz(x=array(np.ones((4, 2))), y=array([0, 1, 0, 1]))
+            return npz(x=array(np.arange(8).reshape(4, 2) ** 2 / 3), y=array([0, 1, 0, 1]))
         case _:
             rng = np.random.default_rng(0)
             Image.fromarray(rng.integers(0, 255, (6, 6), np.uint8)).save(file, {"jpg": "jpeg"}.get(ending, ending))
     return file.getvalue()
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet", "npz", "png", "jpg", "webp", "bmp"])
+def read_beside_good(root: Path, ending: str, content: bytes) -> Federation:
+    """A file with this content; npz and images with a good one beside it."""
+    image = ending not in ("csv", "parquet", "npz")
+    path, beside = (root / name for name in (("one/cat/0", "one/dog/0") if image else ("one", "two")))
+    for place, held in ((path, content), (beside, good(ending))):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.with_suffix(f".{ending}").write_bytes(held)
+    return read(path.with_suffix(f".{ending}"))
+
+
+ENDINGS = ["csv", "parquet", "npz", "png", "jpg", "webp", "bmp"]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_whole_file_is_read(tmp_path: Path, ending: str) -> None:
+    assert read_beside_good(tmp_path, ending, good(ending)).classes == 2
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
 @given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 255)), min_size=1, max_size=4), st.floats(0.5, 1.5))
 @settings(max_examples=60, deadline=None)
 def test_a_damaged_file_is_read_or_refused(ending: str, changes: list[tuple[float, int]], cut: float) -> None:
@@ -270,16 +293,19 @@ def test_a_damaged_file_is_read_or_refused(ending: str, changes: list[tuple[floa
         content[int(place * (len(content) - 1))] = value
     content = content[: int(cut * len(content))]
     with tempfile.TemporaryDirectory() as root:
-        image = ending not in ("csv", "parquet", "npz")
-        path = Path(root) / ("one/cat/0." + ending if image else "one." + ending)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-        if image:
-            (Path(root) / "one/dog").mkdir()
-            (Path(root) / f"one/dog/0.{ending}").write_bytes(good(ending))
         try:
-            made = read(path)
+            made = read_beside_good(Path(root), ending, bytes(content))
         except InputError as error:
             assert len(str(error)) < 1000  # noqa: PT017  # it may also be good
         else:
             assert made.classes >= 2
+
+
+def test_a_long_text_that_many_rows_share_is_held_once(tmp_path: Path) -> None:
+    """1 MiB in each of 10,000 rows would be 10 GiB."""
+    rows = np.arange(10_000)
+    note = pa.DictionaryArray.from_arrays(rows % 2, ["x" * 2**20, "y"])
+    columns = {"site": rows % 2, "x": rows / 7, "label": rows // 2 % 2, "note": note}
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+    with memory_below(2**26):
+        assert len(from_file(tmp_path / "a.parquet", client="site", without=["note"])) == 2

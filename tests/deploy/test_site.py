@@ -80,6 +80,6 @@ def test_both_parts_or_one_class_may_be_given() -> None:
 def test_mistakes_are_named_at_the_site() -> None:
     for config in ({}, {"name": 7}, {"name": ""}, {"name": "a\nb"}):
         check_refused(r"name|client", find_client, Counting(some()), config, "1")
-    check_refused("load_data gave something else", find_client, Counting([1, 2, 3]), SITE, "1")  # type: ignore[arg-type]
+    check_refused("this is not a table, load_data: got list", find_client, Counting([1, 2, 3]), SITE, "1")
     wrong = Counting((np.zeros((3, 2)), np.zeros(3)))
     check_refused("labels do not fit the inputs, load_data", find_client, wrong, SITE, "1")

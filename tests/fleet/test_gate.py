@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from fedclade.core import Round
 from fedclade.fleet import Enrolment
 from fedclade.fleet.gate import MAX_EXAMPLE_FACTOR, Gate, fault
-from fedclade.wire import Reply, Request
+from fedclade.wire import Reply, Request, columns
 from fedclade.wire import verbs as wire
+from fedclade.wire.columns import json_array
 from fedclade.wire.message import AnyRequest
 from fedclade.wire.verbs import VERBS, diagonal
 
@@ -32,6 +33,9 @@ FIELDS: dict[str, object] = {
     "moments": wire.MomentFields(encoder="pixels", features=6, classes=3),
     "changed": wire.ChangedFields(token=0),
     "scatter": wire.EncodedFields(encoder="pixels", features=6),
+    "columns": columns.ColumnsFields(),
+    "column_counts": columns.CountFields(columns=(columns.NumbersAsked(column="x", thresholds=(0.5,)),)),
+    "column_sums": columns.SumFields(numbers=(columns.SumAsked(column="x", low=0.0, high=2.0, centre=1.0),)),
 }
 
 
@@ -53,6 +57,15 @@ def good(client: str, verb: str = "train") -> Reply:
         },
         "changed": {"changed": np.array(True)},
         "scatter": {"total": np.full(6, 20.0), "products": np.full(21, 50, np.float32)},
+        "columns": {
+            **{"names": json_array(["x"]), "faults": json_array([""]), "classes": json_array([])},
+            **{"kinds": np.array([2]), "filled": np.array([9]), "different": np.array([4]), "words": np.zeros(1)},
+            "flags": np.zeros((1, 4), bool),
+        },
+        "column_counts": {"counts": np.array([[6], [4]])},
+        "column_sums": {
+            **{"counts": np.array([4]), "sums": np.array([1.0]), "squares": np.array([3.0]), "names": json_array([])},
+        },
     }
     return Reply(verb, client, 3, 10, arrays[verb])
 
@@ -164,6 +177,11 @@ def products(place: int, value: float) -> NDArray[np.float32]:
         # Of ten examples that sum to 20, the squares sum to 40 or more, and to no negative number.
         ("scatter", {"products": np.full(21, 39, np.float32)}, "total: got more than its squares allow"),
         ("scatter", {"products": np.full(21, -50, np.float32)}, "total: got more than its squares allow"),
+        # More of columns, verb by verb: tests/wire/test_columns.py.
+        ("columns", {"names": json_array([1])}, "names: got something else"),
+        ("columns", {"filled": np.array([11])}, "filled: got more than 10 cells"),
+        ("column_counts", {"counts": np.array([[6], [5]])}, "counts: got more than 10 values"),
+        ("column_sums", {"sums": np.array([4.5])}, "sums: got more than the bounds allow"),
         # |xy| is 50 at the most where xx and yy are: the second number stands beside the diagonal.
         ("scatter", {"products": products(1, 51)}, "products: got more than their squares"),
         ("scatter", {"products": products(19, -51)}, "products: got more than their squares"),

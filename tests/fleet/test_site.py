@@ -25,8 +25,8 @@ def test_a_request_for_another_client_is_not_answered(alike: Federation) -> None
         {**spec, "request": request_header(Request(EVALUATE, name, NOW, rows, NoFields())), "now": round_header(NOW)}
         for name in ("client-00", "client-01")
     )
-    reply, arrays = answer(mine, rows, held, None)
+    reply, arrays = answer(mine, {"rows": rows}, held, None)
     assert (reply["client"], set(arrays)) == ("client-00", {"correct", "loss"})
     with pytest.raises(InputError, match="for another client"):
-        answer(other, rows, held, None)
-    assert enrol({**spec, "number": 0}, held)["client"] == "client-00"
+        answer(other, {"rows": rows}, held, None)
+    assert enrol({**spec, "number": 0}, {}, held)["client"] == "client-00"

@@ -10,13 +10,12 @@ import pytest
 
 import fedclade as fc
 from fedclade.core import Groups, checked_ids
-from fedclade.data.own_examples import OwnExamples
 from fedclade.report.groups import write_groups
 from fedclade.report.html import write_report
 from fedclade.report.page import render_page
 from fedclade.report.plots import draw_plots
 from fedclade.report.run_data import RunData
-from fedclade.runs.own_data import find_groups
+from fedclade.runs.own_groups import find_own_groups
 from report.folders import asked, discovery, evaluation, made, planted, round_event
 from report.parsing import Page, check_page
 from report.payloads import PAYLOADS
@@ -24,13 +23,14 @@ from report.payloads import PAYLOADS
 CHROMIUM = shutil.which("chromium") or ""
 
 
-def hostile_data() -> OwnExamples:
+def hostile_data() -> fc.Federation:
     """A table in which everything has such a name: clients in two groups, columns and labels."""
     rng = np.random.default_rng(0)
-    rows = {name: rng.normal(size=(30, 3)) + 5 * (place % 2) for place, name in enumerate(PAYLOADS)}
-    inputs = {name: each.astype(np.float32) for name, each in rows.items()}
-    labels = {name: rng.integers(0, 3, 30) for name in PAYLOADS}
-    return OwnExamples("<b>data</b>", inputs, labels, PAYLOADS[:3], PAYLOADS[10:13])
+    rows = np.concatenate([rng.normal(size=(30, 3)) + 5 * (place % 2) for place in range(len(PAYLOADS))])
+    table: dict[str, object] = {name: rows[:, number] for number, name in enumerate(PAYLOADS[:3])}
+    table["client"] = [name for name in PAYLOADS for _ in range(30)]
+    table["label"] = rng.choice(PAYLOADS[10:13], len(rows))
+    return fc.data.from_frame(table, client="client", label="label", name="<b>data</b>")
 
 
 def hostile_run(path: Path) -> RunData:
@@ -52,7 +52,7 @@ def test_there_are_enough_of_them() -> None:
 
 
 def test_the_groups_page_shows_names_as_text(tmp_path: Path) -> None:
-    answer = find_groups(hostile_data())
+    answer = find_own_groups(hostile_data())
     assert answer.has_groups
     page = check_page(write_groups(answer, tmp_path)[1])
     for name in (*PAYLOADS, "<b>data</b>"):
@@ -81,7 +81,7 @@ def test_the_report_shows_names_as_text(tmp_path: Path) -> None:
 @pytest.mark.skipif(not CHROMIUM, reason="needs chromium")
 def test_a_browser_runs_nothing_and_complains_of_nothing(tmp_path: Path) -> None:
     """Opened from the disk, with every name resolved to nowhere."""
-    page = write_groups(find_groups(hostile_data()), tmp_path)[1]
+    page = write_groups(find_own_groups(hostile_data()), tmp_path)[1]
     words = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
     words += ["--host-resolver-rules=MAP * ~NOTFOUND", "--enable-logging=stderr", "--virtual-time-budget=20000"]
     done = subprocess.run(

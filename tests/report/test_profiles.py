@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from fedclade.data.own_examples import OwnExamples
-from fedclade.methods.flt.class_moments import groups_of_moments
+from fedclade.data import from_arrays
 from fedclade.report.plots.layout import safe_name
 from fedclade.report.plots.profiles import feature_means, label_shares
 from fedclade.report.profiles import GroupProfile, share_errors, with_statements
-from fedclade.runs.own_data import Confidence, EncodedExamples, GroupAnswer, moments_of
+from fedclade.runs.own_groups import GroupAnswer, find_own_groups
 from report.folders import there
 
 
@@ -22,10 +21,8 @@ def of_means(name: str, *means: float) -> GroupProfile:
 
 def an_answer() -> GroupAnswer:
     rng = np.random.default_rng(0)
-    inputs = {name: rng.normal(size=(4, 1)) for name in "abcd"}
-    data = OwnExamples("own", inputs, {name: np.array([0, 1, 0, 1]) for name in inputs}, ("no", "yes"), ("f",))
-    encoded = EncodedExamples(inputs, ())
-    return GroupAnswer(data, encoded, groups_of_moments(moments_of(encoded, data)), Confidence(0, 0, 1, 0))
+    images = {name: (rng.random((10, 1, 2, 2)), np.array(["no", "yes"] * 5)) for name in "abcd"}
+    return find_own_groups(from_arrays(images))
 
 
 def test_a_share_that_chance_explains_is_not_told() -> None:

@@ -5,11 +5,13 @@ from typing import Annotated
 
 import typer
 
-from fedclade.cli.screen import Json, Quiet, emit, print_table, printable
+from fedclade.cli.own_options import OwnTable, takes_own_data
+from fedclade.cli.screen import Json, Quiet, emit, print_notes, print_table, printable
 
 MAX_SHOWN_CLIENTS = 8  # clients of a group that are named on the screen
 
 
+@takes_own_data
 def groups(
     data: Annotated[
         Path,
@@ -19,13 +21,7 @@ def groups(
             show_default=False,
         ),
     ],
-    client: Annotated[str, typer.Option(help="The column that names the client of a row.", show_default=False)] = "",
-    label: Annotated[
-        str, typer.Option(help="The column of the classes; without it features alone are compared.", show_default=False)
-    ] = "",
-    without: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN", help="A column to leave out; repeatable.", show_default=False)
-    ] = None,
+    own: OwnTable,
     encoder: Annotated[
         str, typer.Option(help="What images are seen through, if not the public basis.", show_default=False)
     ] = "",
@@ -35,15 +31,16 @@ def groups(
 ) -> None:
     """Find which clients of your own data belong together. Nothing is trained.
 
-    Every column but the client's and the label's is a feature, and must be a number.
+    Every column but the client's and the label's is a feature: numbers, categories, dates, truth values. Without
+    --label features alone are compared.
     """
-    from fedclade.data.own_examples import read_own_examples
+    from fedclade.data.load import load_own
     from fedclade.report.groups import as_json as plain
     from fedclade.report.groups import confidence_texts, write_groups
     from fedclade.report.profiles import profiles
-    from fedclade.runs.own_data import find_groups
+    from fedclade.runs.own_groups import find_own_groups
 
-    answer = find_groups(read_own_examples(data, client=client, label=label, without=without or ()), encoder=encoder)
+    answer = find_own_groups(load_own(data, {"label": "", **own}), encoder=encoder)
     machine, page = write_groups(answer, out)
     if as_json:
         groups_json = plain(answer)
@@ -63,6 +60,5 @@ def groups(
             named = ", ".join(each.clients[:MAX_SHOWN_CLIENTS]) + more
             rows.append((each.name, str(len(each.clients)), "; ".join(each.statements) or "-", named))
         print_table(("group", "clients", "unlike the others", "members"), rows, left=4)
-    if answer.encoded.left_out:
-        print(printable(f"Left out, the same in every row: {', '.join(answer.encoded.left_out)}"))
+    print_notes(answer.federation.notes)
     print(f"Written: {machine}, {page}")

@@ -5,13 +5,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedclade.cli.screen import Json, Quiet, emit, emit_csv, print_table, progress_bars
+from fedclade.cli.own_options import OwnTable, takes_own_data
+from fedclade.cli.screen import Json, Quiet, emit, emit_csv, print_notes, print_table, progress_bars
 
 if TYPE_CHECKING:
     from fedclade.runs.experiment import Experiment
     from fedclade.runs.run import Run
 
-ExperimentArgument = Annotated[Path, typer.Argument(help="The experiment, a TOML file.", show_default=False)]
+ExperimentArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="EXPERIMENT|DATA",
+        help="The experiment, a TOML file; or data: a table (.csv, .parquet), arrays (.npz), or a folder.",
+        show_default=False,
+    ),
+]
 ChangesOption = Annotated[
     list[str] | None, typer.Option("--set", metavar="A.B=C", help="Change a setting of the experiment; repeatable.")
 ]
@@ -21,22 +29,77 @@ RunFolderOption = Annotated[
 ]
 
 
+@takes_own_data
 def run(
     experiment: ExperimentArgument,
+    own: OwnTable,
     changes: ChangesOption = None,
     seed: RunSeedOption = None,
     out: RunFolderOption = None,
+    write_toml: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Save the experiment as TOML.", show_default=False)
+    ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train one method on one experiment."""
-    from fedclade.runs.experiment import read_experiment
-    from fedclade.runs.run import start
+    """Train one method on one experiment; or, on your own data, FLT beside one model for all and a model for each.
 
-    wanted = read_experiment(experiment, changes or (), seed)
+    With data the folder is the run of FLT, with the others in baselines/. Called again it goes on where it was stopped.
+    """
+    from fedclade.runs.own_runs import any_experiment, is_own_data
+    from fedclade.runs.run import start
+    from fedclade.store.files import new_run_name
+
+    wanted = any_experiment(experiment, own, changes or (), seed)
+    if write_toml is not None:
+        write_experiment(wanted, write_toml)
+    if is_own_data(experiment, own):
+        folder = out or Path("runs") / new_run_name(wanted.method_name, wanted.source)
+        run_own_data(wanted, folder, as_json, quiet)
+        return
     with progress_bars(quiet or as_json) as bar_for:
         done = start(wanted, out=out, progress=bar_for(wanted.method_name))
     show(done, as_json)
+
+
+def write_experiment(experiment: "Experiment", path: Path) -> None:
+    """Save an experiment as TOML; nothing is overwritten but the same text."""
+    from fedclade.core import InputError
+
+    text = experiment.toml()
+    try:
+        if path.exists() and path.read_text(encoding="utf-8") != text:
+            do = "name another file, or remove it"
+            raise InputError("there is another file", where=f"--write-toml {path}", need="a new file", do=do)
+        path.write_text(text, encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError("the experiment cannot be written", where=f"--write-toml {path}", got=str(error)) from None
+
+
+def run_own_data(experiment: "Experiment", folder: Path, as_json: bool, quiet: bool) -> None:
+    """Train on own data, with baselines; print what came out, and write a report."""
+    from fedclade.report.comparison import HEADINGS, as_text, compare_runs
+    from fedclade.report.html import write_report
+    from fedclade.runs.own_runs import run_with_baselines
+    from fedclade.store.files import REPORT_FILE
+
+    with progress_bars(quiet or as_json) as bar_for:
+        done, baselines = run_with_baselines(
+            experiment, folder, lambda path: bar_for(experiment.method_name if path == folder else path.name)
+        )
+    folders = [each.folder for each in (done, *baselines)]
+    report = write_report(folders, folder / REPORT_FILE)
+    notes = done.notes
+    if as_json:
+        kept = ("method", "accuracy", "groups")
+        lines = [{name: each.result[name] for name in kept} for each in baselines]
+        emit({**done.result, "baselines": lines, "notes": notes, "report": str(report)})
+        return
+    if not quiet:
+        print_notes(notes)
+    print_table(HEADINGS, [as_text(line) for line in compare_runs(folders)])
+    print(f"Report: {report}")
+    print(f"Run: {done.result['run']}")
 
 
 def resume(
@@ -59,8 +122,10 @@ def resume(
     show(done, as_json)
 
 
+@takes_own_data
 def compare(
     experiment: ExperimentArgument,
+    own: OwnTable,
     methods: Annotated[
         list[str],
         typer.Option(
@@ -89,12 +154,12 @@ def compare(
     Called again with the same --out it goes on where it was stopped.
     """
     from fedclade.core import InputError
-    from fedclade.runs.experiment import read_experiment
+    from fedclade.runs.own_runs import any_experiment
     from fedclade.store.files import new_run_name
 
     if as_json and as_csv:
         raise InputError("two forms are asked for", where="compare", got="--json and --csv", need="one of them")
-    wanted = read_experiment(experiment, changes or (), seed)
+    wanted = any_experiment(experiment, own, changes or (), seed)
     folder = out or Path("runs") / new_run_name("compare", wanted.source)
     compare_and_report(wanted, methods, seeds, folder, as_json, quiet, target=target, jobs=jobs, as_csv=as_csv)
 
@@ -158,6 +223,8 @@ def compare_and_report(
         )
     folders = [each.folder for each in done]
     lines = compare_runs(folders, target)
+    if not (quiet or as_json or as_csv):
+        print_notes(done[0].notes)
     report = write_report(folders, out / REPORT_FILE, target)
     if as_json:
         emit({"methods": as_table(lines), "runs": [dict(each.result) for each in done], "report": str(report)})

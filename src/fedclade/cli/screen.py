@@ -70,6 +70,12 @@ def print_entries(
         print_table(headings, rows, left=left)
 
 
+def print_notes(notes: Sequence[str]) -> None:
+    """What a user should know of the data, a line each."""
+    for note in notes:
+        print(printable(f"Note: {note}"))
+
+
 @contextmanager
 def progress_bars(quiet: bool) -> Iterator[Callable[[str], "ProgressCallback"]]:
     """Progress of runs: a bar for each on a terminal, nothing elsewhere."""

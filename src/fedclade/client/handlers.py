@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fedclade.client.columns import count_values, describe_columns, sum_values
 from fedclade.client.encoder_tuning import tune_encoder
 from fedclade.client.examples import draw_steps, training_part, validation_part
 from fedclade.client.general import RowAndLoss, Training
@@ -19,6 +20,7 @@ from fedclade.client.sketch import sketch
 from fedclade.data import ClientData
 from fedclade.nets.encoders import NO_WEIGHTS, encoder_named
 from fedclade.wire import Arrays, Request, Verb
+from fedclade.wire import columns as wire_columns
 from fedclade.wire import verbs as wire
 from fedclade.wire.message import AnyRequest
 
@@ -136,6 +138,21 @@ def label_moments(_client: "Client", request: Request[wire.MomentFields], data: 
 @handles(wire.CHANGED)
 def data_changed(_client: "Client", request: Request[wire.ChangedFields], data: ClientData) -> ReplyContent:
     return len(data.train), {"changed": np.array(int(token(request, data)) != request.fields.token)}
+
+
+@handles(wire_columns.COLUMNS)
+def columns(_client: "Client", request: Request[wire_columns.ColumnsFields], data: ClientData) -> ReplyContent:
+    return len(data.train), describe_columns(request, data)
+
+
+@handles(wire_columns.COLUMN_COUNTS)
+def column_counts(_client: "Client", request: Request[wire_columns.CountFields], data: ClientData) -> ReplyContent:
+    return len(data.train), count_values(request, data)
+
+
+@handles(wire_columns.COLUMN_SUMS)
+def column_sums(_client: "Client", request: Request[wire_columns.SumFields], data: ClientData) -> ReplyContent:
+    return len(data.train), sum_values(request, data)
 
 
 def token(request: Request[Fields], data: ClientData) -> np.ndarray[tuple[()], np.dtype[np.int64]]:

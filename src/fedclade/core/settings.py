@@ -95,8 +95,16 @@ def nested_settings(*classes: type) -> BeforeValidator:
 
 def settings_table(made: object) -> dict[str, SettingValue]:
     """The settings as a table, defaults filled in."""
-    values = {name: getattr(made, name) for name in names_of(type(made))}
-    return {name: settings_table(value) if is_settings(type(value)) else value for name, value in values.items()}
+    return {name: plain_setting(getattr(made, name)) for name in names_of(type(made))}
+
+
+def plain_setting(value: object) -> SettingValue:
+    """The value of a setting as plain data."""
+    if is_settings(type(value)):
+        return settings_table(value)
+    if isinstance(value, tuple):
+        return tuple(map(plain_setting, value))
+    return cast("SettingValue", value)
 
 
 def flat_table(table: Mapping[str, object], prefix: str = "") -> dict[str, str]:

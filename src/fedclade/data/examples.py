@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedclade.core import ClientId, InputError
+from fedclade.data.raw_table import RawTable
 
 Index = NDArray[np.int64]
 """Positions in a pool."""
@@ -26,6 +27,10 @@ class Pool:
     """(n,) from 0."""
     owners: NDArray[np.int64] | None = None
     """The owner of each example, where it has a natural one (the writer of a digit): (n,)."""
+    table: RawTable | None = None
+    """The rows as they were written, where they come from a table: what a preparation makes inputs of."""
+    class_names: tuple[str, ...] = ()
+    """The names of the labels, where a client knows them."""
 
     def __post_init__(self) -> None:
         good = self.inputs.dtype in (np.float32, np.uint8, np.int32) and self.inputs.ndim >= 2

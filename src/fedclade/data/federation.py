@@ -5,11 +5,15 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
 from fedclade.core import ClientId, Groups, InputError, checked_ids
+from fedclade.core.preparation import ColumnChoices, Preparation
+from fedclade.core.problems import Problem
 from fedclade.data.examples import Part
+from fedclade.data.image_folders import ImageForm
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +35,19 @@ class Change:
     """The planted groups from then on."""
 
 
+@dataclass(frozen=True)
+class Unprepared:
+    """What a preparation must know of a table beside its rows."""
+
+    choices: ColumnChoices
+    client: str
+    """The column that named the client of a row."""
+    label: str
+    """The column of the label; empty: there is none."""
+    problems: tuple[Problem, ...] = ()
+    """What is wrong with the table; a preparation says it together with what it finds."""
+
+
 @dataclass(frozen=True, eq=False)
 class Federation:
     """All clients with their examples."""
@@ -46,6 +63,18 @@ class Federation:
     """In the order of their rounds."""
     class_names: tuple[str, ...] = ()
     """The names of the classes, where they have some."""
+    unprepared: Unprepared | None = None
+    """Where examples are rows of a table that are no inputs yet: what a preparation needs."""
+    preparation: Preparation | None = None
+    """How rows of a table became inputs."""
+    preparation_bytes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """What clients told for it: bytes down and up, by verb."""
+    image_form: ImageForm | None = None
+    """How images of a folder became inputs."""
+    kind: Literal["", "table", "images"] = ""
+    """Of a user's own files and tables: what settings train well depends on it."""
+    notes: tuple[str, ...] = ()
+    """What a user should know of the data: rows and clients that were set aside, columns that were left out."""
 
     def __post_init__(self) -> None:
         ids = checked_ids(self.data, where=self.name)
@@ -87,6 +116,15 @@ class Federation:
     def shape(self) -> tuple[int, ...]:
         """The shape of one input."""
         return next(iter(self.data.values())).train.pool.inputs.shape[1:]
+
+    def stored_preparation(self) -> bytes:
+        """How raw data became inputs, as it is stored with a run; empty where they were inputs already."""
+        if self.preparation is not None:
+            return self.preparation.to_json()
+        if self.image_form is not None:
+            table = {"kind": "images", **self.image_form.to_json(), "class_names": list(self.class_names)}
+            return json.dumps(table, ensure_ascii=False).encode() + b"\n"
+        return b""
 
     def clients_at(self, number: int) -> tuple[ClientId, ...]:
         """The clients that are there in a round, in sorted order."""

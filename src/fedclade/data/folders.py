@@ -1,165 +1,143 @@
 """A user's folder, with a folder of images or a file of examples for each client, as a federation."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from os import PathLike
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+import pyarrow as pa
 
 from fedclade.core import ClientId, InputError
-from fedclade.data.arrays import from_named_classes
-from fedclade.data.columns import categorical_array, feature_names, features, read_categorical
+from fedclade.core.problems import problems_error
+from fedclade.data.entries import entries_of, list_entries
 from fedclade.data.federation import Federation
-from fedclade.data.files.images import FORMATS, read_header, read_pixels
 from fedclade.data.files.npz import read_npz
-from fedclade.data.files.open_file import check_ending, check_unpacked
-from fedclade.data.labels import Categorical, number_labels
-from fedclade.data.tables import TABLE_ENDINGS, read_table
+from fedclade.data.image_folders import ImageForm, LabelledArrays, from_images, read_images
+from fedclade.data.npz_tables import input_columns, named_federation, native, read_npz_client
+from fedclade.data.tables import (
+    MAX_SHOWN,
+    TABLE_ENDINGS,
+    Found,
+    concat_tables,
+    read_table,
+    table_federation,
+    with_own_names,
+)
+
+if TYPE_CHECKING:
+    from fedclade.data.own import OwnData
 
 FILE_ENDINGS = (".npz", *TABLE_ENDINGS)
-LabelledArrays = dict[ClientId, tuple[NDArray[np.generic], Categorical]]
-"""Each client's inputs, and its labels as they were written."""
+CLIENT_COLUMN = "client"  # of a table that is made of several files
 
 
-def from_folder(path: str | PathLike[str], *, test: float = 0.2, seed: int = 0, label: str = "label") -> Federation:
-    """A federation from a folder; a share of each client's examples is held out for testing.
+def read_folder(root: Path, own: "OwnData", seed: int) -> Federation:
+    """The federation of a folder with an entry for each client.
 
     Either every client has a folder with a folder of images for each class, `client/class/*.png` (jpg, jpeg, webp,
-    bmp): all of one size, read as grey if all are grey, else as colour; transparency is dropped and a camera's note on
-    how to turn an image is not followed. Or every client has a file, `client.npz` (arrays `inputs` and `labels`, or `x`
-    and `y`), `client.csv` or `client.parquet` (a column `label`, numbers in all others, which are not rescaled).
-
-    Classes are the labels that occur with any client, numbered in sorted order: see `federation.class_names`. Hidden
-    files are left out.
+    bmp), or with images and no classes; or every client has a file: `client.npz` (arrays `inputs` and `labels`, or `x`
+    and `y`), or a table (`client.csv`, `client.parquet`) with the same columns everywhere. Hidden files are left out.
     """
-    root = Path(path)
     entries, folders = entries_of(root)
-    found = from_images(root, folders) if folders else from_files(root, entries, label)[0]
-    numbers, names = number_labels([labels for _, labels in found.values()], str(root))
-    arrays = {client: (inputs, codes) for (client, (inputs, _)), codes in zip(found.items(), numbers, strict=True)}
-    return from_named_classes(arrays, names, test=test, seed=seed, name=str(root))
+    if folders:
+        found, form = read_image_folders(root, folders, (own.resize[0], own.resize[-1]) if own.resize else None)
+        labelled = any(labels.names != ("",) for _, labels in found.values())
+        label = own.label or "label" if labelled else ""  # class folders are labels, whatever else is said
+        made = named_federation(found, replace(own, label=label), seed, str(root))
+        return replace(made, image_form=form)
+    check_no_resize(own, root)
+    owners = files_by_client(root, entries)
+    if all(file.suffix.lower() == ".npz" for file in owners.values()):
+        arrays = {client: read_npz_client(file) for client, file in owners.items()}
+        if any(inputs.ndim > 2 for inputs, _ in arrays.values()):
+            return named_federation(arrays, own, seed, str(root))
+    tables = {client: client_table(file, own) for client, file in owners.items()}
+    client = CLIENT_COLUMN
+    while any(client in table.column_names for table in tables.values()):
+        client = f"_{client}"
+    whole = join_tables(tables, client, own, root)
+    return table_federation(whole, replace(own, client=client), seed=seed, name=str(root))
 
 
-def entries_of(root: Path) -> tuple[Sequence[Path], Sequence[Path]]:
-    """The entries of a folder, one for each client, and the folders among them: all of them or none."""
-    entries = list_entries(root, root)
-    folders = [entry for entry in entries if entry.is_dir()]
-    if folders and len(folders) < len(entries):
-        stray = next(entry for entry in entries if not entry.is_dir())
-        got = f"{stray.name!r} beside {folders[0].name!r}"
-        need = "a folder for each client, or a file for each"
-        raise InputError("folders and files stand side by side", where=str(root), got=got, need=need)
-    return entries, folders
+def read_image_folders(
+    root: Path, folders: Sequence[Path], resize: tuple[int, int] | None
+) -> tuple[LabelledArrays, ImageForm]:
+    """The arrays of client/class/image, or of client/image, where there are no classes."""
+    if any(entry.is_dir() for folder in folders for entry in list_entries(root, folder)):
+        return from_images(root, folders, resize=resize)
+    images = {folder.name: [("", image) for image in list_entries(root, folder)] for folder in folders}
+    for client, there in images.items():
+        if not there:
+            raise InputError(f'client "{client}" has no images', where=str(root), need="images, or class folders")
+    return read_images(root, images, resize=resize)
 
 
-def from_images(root: Path, folders: Sequence[Path]) -> LabelledArrays:
-    """The arrays of folders client/class/image."""
-    found: dict[ClientId, list[tuple[str, Path]]] = {}
-    for folder in folders:
-        classes = list_entries(root, folder)
-        for entry in classes:
-            if not entry.is_dir():
-                what = "a file stands where class folders should be"
-                raise InputError(what, where=str(entry), need="client/class/image")
-        images = [(each.name, image) for each in classes for image in images_in(root, each)]
-        if not images:
-            need = "class folders with images"
-            do = "give it images or leave it out"
-            raise InputError(f'client "{folder.name}" has no images', where=str(folder), need=need, do=do)
-        found[folder.name] = images
-    return read_images(root, found)
-
-
-def read_images(root: Path, found: Mapping[ClientId, Sequence[tuple[str, Path]]]) -> LabelledArrays:
-    """Every client's images, each with its class, read: all of one size, grey if all are."""
-    paths = [path for images in found.values() for _, path in images]
-    heads = [read_header(path) for path in paths]
-    for path, head in zip(paths, heads, strict=True):
-        if head.size != heads[0].size:
-            got = "{} x {} in {}, {} x {} in {}".format(*heads[0].size, paths[0], *head.size, path)
-            raise InputError("images differ in size", where=str(root), got=got, need="one size", do="resize them")
-    size, grey = heads[0].size, all(head.grey for head in heads)
-    pixels = len(paths) * size[0] * size[1] * (1 if grey else 3)
-    check_unpacked(root, pixels, sum(path.stat().st_size for path in paths))
-    return {
-        client: (np.stack([read_pixels(path, size, grey=grey) for _, path in images]), class_labels(images))
-        for client, images in found.items()
-    }
-
-
-def class_labels(images: Sequence[tuple[str, Path]]) -> Categorical:
-    """The class folders of one client's images as labels."""
-    names = tuple(sorted({name for name, _ in images}))
-    return Categorical(names, np.array([names.index(name) for name, _ in images], np.int64))
-
-
-def images_in(root: Path, folder: Path) -> list[Path]:
-    """The images of a class folder."""
-    entries = list_entries(root, folder)
-    for entry in entries:
-        if entry.is_dir():
-            raise InputError("a folder stands where images should be", where=str(entry), need="client/class/image")
-        check_ending(entry, tuple(FORMATS))
-    return entries
-
-
-def from_files(
-    root: Path, files: Sequence[Path], label: str, *, exact: bool = False
-) -> tuple[LabelledArrays, tuple[str, ...]]:
-    """The arrays of client.npz, .csv or .parquet, and the names of the columns; no label: one without a name."""
+def files_by_client(root: Path, files: Sequence[Path]) -> dict[ClientId, Path]:
+    """Each client's file; its name is the client's, without the ending."""
+    if strange := [file for file in files if not file.name.lower().endswith(FILE_ENDINGS)]:
+        got = ", ".join(file.name for file in strange[:MAX_SHOWN]) + (", ..." if len(strange) > MAX_SHOWN else "")
+        need, do = ", ".join(FILE_ENDINGS), "convert these files, or leave them out"
+        raise InputError("the folder holds other files", where=str(root), got=got, need=need, do=do)
     owners: dict[ClientId, Path] = {}
     for file in files:
-        check_ending(file, FILE_ENDINGS)
-        if file.stem in owners:
-            got = f"{owners[file.stem].name!r} and {file.name!r}"
+        ending = next(ending for ending in sorted(FILE_ENDINGS, key=len)[::-1] if file.name.lower().endswith(ending))
+        client = file.name[: -len(ending)]
+        if client in owners:
+            got = f"{owners[client].name!r} and {file.name!r}"
             need = "one file for each client"
-            raise InputError(f'client "{file.stem}" is there twice', where=str(root), got=got, need=need)
-        owners[file.stem] = file
-    found: LabelledArrays = {}
-    columns: tuple[str, ...] = ()
-    for client, file in owners.items():
-        if file.suffix.lower() == ".npz":
-            found[client] = from_npz(file)
-            continue
-        table = read_table(file)
-        here = feature_names(table, (label,) if label else (), str(file))
-        columns = columns or here
-        if odd := set(columns) ^ set(here):
-            name = min(odd)
-            got = f"{'no ' if name in columns else ''}column {name!r}"
-            raise InputError("clients' columns differ", where=str(file), got=got, need="the same columns in every file")
-        labels = Categorical(("",), np.zeros(table.num_rows, np.int64))  # one without a name
-        if label:
-            labels = read_categorical(table.column(label), f"{file}, column {label!r}")
-        found[client] = (features(table, columns, str(file), exact=exact), labels)
-    return found, columns
+            raise InputError(f'client "{client}" is there twice', where=str(root), got=got, need=need)
+        owners[client] = file
+    return owners
 
 
-def from_npz(file: Path) -> tuple[NDArray[np.generic], Categorical]:
-    """The inputs and labels of one client."""
+def client_table(file: Path, own: "OwnData") -> pa.Table:
+    """The table of one client."""
+    if file.suffix.lower() != ".npz":
+        found = Found()
+        table = with_own_names(read_table(file), found)
+        if found.problems:
+            raise problems_error(found.problems, str(file))
+        return table
     inputs, labels = read_npz(file)
-    if labels.ndim != 1 or labels.dtype.kind not in "iufbU" or len(labels) == 0:
-        got = f"{labels.dtype} {labels.shape}"
-        need = "whole numbers or text (examples,)"
-        raise InputError("labels are not usable", where=f"{file}, labels", got=got, need=need)
-    return inputs, categorical_array(labels, f"{file}, labels")
+    read_npz_client(file)  # its checks
+    if inputs.ndim != 2:
+        need = "rows of numbers, as in the other clients' files"
+        raise InputError("inputs are no rows", where=str(file), got=f"shape {inputs.shape}", need=need)
+    return pa.table({**input_columns(inputs), **({own.label: native(labels)} if own.label else {})})
 
 
-def list_entries(root: Path, folder: Path) -> list[Path]:
-    """The entries of a folder, sorted by name; hidden files are left out, and links that leave the root are refused."""
-    try:
-        inside = root.resolve(strict=True)
-        entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
-        for entry in entries:
-            if not entry.name.isprintable():
-                raise InputError("a name is not usable", where=str(folder), got=repr(entry.name), need="plain text")
-            if entry.is_symlink() and not entry.resolve(strict=True).is_relative_to(inside):
-                got = str(entry.resolve())
-                raise InputError("a link leaves the folder", where=str(entry), got=got, need=f"within {root}")
-    except (OSError, RuntimeError) as error:  # a loop of links is a RuntimeError
-        got = error.strerror or str(error) if isinstance(error, OSError) else str(error)
-        raise InputError("the folder cannot be read", where=str(folder), got=got, need="a readable folder") from None
-    if not entries and folder == root:
-        raise InputError("the folder is empty", where=str(root), need="a folder or a file for each client")
-    return entries
+def join_tables(tables: Mapping[ClientId, pa.Table], client: str, own: "OwnData", root: Path) -> pa.Table:
+    """The tables of all clients as one, with a column that names the client.
+
+    A column that is left out need not be in every file.
+    """
+    names = list(dict.fromkeys(name for table in tables.values() for name in table.column_names))
+    used = {name for name in names if name not in own.without}
+    if own.only:
+        used &= {*own.only, own.label, own.split}
+    usual = Counter(frozenset(used.intersection(table.column_names)) for table in tables.values()).most_common(1)[0][0]
+    odd: list[str] = []
+    for name, table in tables.items():
+        there = used.intersection(table.column_names)
+        differing = [f"no column {each!r}" for each in sorted(usual - there)]
+        differing += [f"column {each!r}" for each in sorted(there - usual)]
+        if differing:
+            odd.append(f"{name}: {', '.join(differing[:MAX_SHOWN])}")
+    if odd:
+        got = "; ".join(odd[:MAX_SHOWN]) + ("; ..." if len(odd) > MAX_SHOWN else "")
+        need, do = "the same columns in every file", "leave out those that differ: --without COLUMN"
+        raise InputError("clients' columns differ", where=str(root), got=got, need=need, do=do)
+    joined: list[pa.Table] = []
+    for name, table in tables.items():
+        columns = [table.column(each) if each in table.column_names else pa.nulls(len(table)) for each in names]
+        joined.append(pa.table([*columns, pa.array(np.full(len(table), name), pa.string())], [*names, client]))
+    return concat_tables(joined)
+
+
+def check_no_resize(own: "OwnData", path: Path) -> None:
+    """An error if a table is to be resized."""
+    if own.resize:
+        got = f"resize = {[*own.resize]}"
+        raise InputError("only images can be resized", where=str(path), got=got, need="a folder of images")

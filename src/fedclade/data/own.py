@@ -1,43 +1,86 @@
-"""A user's own data as settings: `source = "own"` in an experiment."""
+"""A user's own data as settings: `source = "own"` in an experiment, and what every other door takes.
+
+[data]
+source = "own"
+path = "sites.csv"           # or a folder with an entry for each client
+client = "site"
+label = "fault"
+"""
 
 import os
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
 from fedclade.core import InputError, settings
+from fedclade.core.preparation import ColumnChoices, ColumnName, ColumnNames
 from fedclade.data.federation import Federation
-from fedclade.data.folders import from_folder
-from fedclade.data.tables import from_file
+from fedclade.data.files.open_file import check_ending
+from fedclade.data.folders import check_no_resize, read_folder
+from fedclade.data.npz_tables import read_npz_file
+from fedclade.data.tables import RANDOM, TABLE_ENDINGS, read_table, table_federation
+
+FILE_ENDINGS = (*TABLE_ENDINGS, ".npz")
+OwnKind: TypeAlias = Literal["table", "images"]
 
 
 @settings
-class OwnData:
+class OwnData(ColumnChoices):
     """A table with a client column, or a folder with an entry for each client: see `from_file`, `from_folder`."""
 
     path: Annotated[str, Field(min_length=1)]
     """A file or a folder; relative to where the command is run."""
-    client: str = ""
+    client: ColumnName = ""
     """The column that names the client of a row. A table needs it; a folder has none."""
-    label: Annotated[str, Field(min_length=1)] = "label"
-    """The column of the classes."""
+    label: ColumnName = "label"
+    """The column of the classes; empty: there are none, and groups can be found, but nothing can be trained."""
     test: Annotated[float, Field(gt=0, lt=1)] = 0.2
     """The share of each client's examples that is held out."""
+    split: Annotated[str, Field(min_length=1)] = RANDOM
+    """Which rows are held out: random ones; the later ones of each client (`later`); or those that a column of this
+    name says, which holds "train" and "test"."""
+    min_rows: Annotated[int, Field(ge=2)] = 2
+    """Clients with fewer rows are set aside."""
+    classes: ColumnNames = ()
+    """The names of all classes, in their order; none: those that occur."""
+    resize: Annotated[tuple[Annotated[int, Field(ge=1, le=4096)], ...], Field(max_length=2)] = ()
+    """Width and height that images are brought to; none: they must be of one size."""
+
+    @property
+    def kind(self) -> OwnKind:
+        """Whether these are images, by their folders; all else is rows."""
+        return "images" if self.image_clients() else "table"
+
+    def image_clients(self) -> int:
+        """How many clients have a folder of images."""
+        try:
+            return sum(entry.is_dir() and not entry.name.startswith(".") for entry in os.scandir(self.path))
+        except OSError:  # no folder, or none that can be read: that is said later
+            return 0
 
     def federation(self, seed: int) -> Federation:
-        """The clients with their examples; the seed decides which of them are held out."""
-        if not os.path.exists(self.path):
-            what, need = "there is no such file or folder", "a table or a folder with data"
+        """The clients with their examples; the seed decides which of them are held out.
+
+        Rows of a table are no inputs yet: a preparation makes them such (`fedclade.data.load`).
+        """
+        path = Path(self.path)
+        if not path.exists():
+            what, need = "there is no such file or folder", "a table, an .npz file or a folder with data"
             do = f"paths start from {Path.cwd()}"
             raise InputError(what, where="data.path", got=repr(self.path), need=need, do=do)
-        if os.path.isdir(self.path):
+        if os.path.isdir(path):
             if self.client:
                 need = "none: every entry of the folder is a client"
                 raise InputError("a folder has no client column", where="data.client", got=repr(self.client), need=need)
-            return from_folder(self.path, test=self.test, seed=seed, label=self.label)
+            return replace(read_folder(path, self, seed), kind=self.kind)
+        check_ending(path, FILE_ENDINGS)
+        check_no_resize(self, path)
         if not self.client:
             got, need = f"no name, for the table {self.path}", "the column that names the client of a row"
-            do = 'set client = "..." in [data]'
+            do = 'give it: --client COLUMN, or client = "..." in [data]'
             raise InputError("client is missing", where="data.client", got=got, need=need, do=do)
-        return from_file(self.path, client=self.client, label=self.label, test=self.test, seed=seed)
+        if path.suffix.lower() == ".npz":
+            return replace(read_npz_file(path, self, seed), kind=self.kind)
+        return replace(table_federation(read_table(path), self, seed=seed, name=str(path)), kind=self.kind)

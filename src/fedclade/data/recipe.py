@@ -29,10 +29,16 @@ A fleet of real sites holds its examples itself; the server knows their form:
     source = "sites"
     shape = [28, 28]
     classes = 10
+
+or, where sites have tables, which column is the label; how columns become inputs is found out from what sites tell:
+
+    [data]
+    source = "sites"
+    label = "fault"
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -41,13 +47,14 @@ from fedclade.core.settings import build_settings, settings_table
 from fedclade.data.federation import Federation
 from fedclade.data.own import OwnData
 from fedclade.data.registry import WORLDS, World, source_named
-from fedclade.data.sites import Sites
+from fedclade.data.sites import Sites, SiteTables
 from fedclade.data.worlds.drift import Drift
 from fedclade.data.worlds.fewer import Fewer
 from fedclade.data.worlds.newcomers import Newcomers
 
 OWN_FILES = "own"  # the source that is files of the user
 SITES = "sites"  # the source that is a fleet's own
+FIRST_KEYS = ("path", "client", "label")  # of [data]: what a reader looks for
 
 
 class Modifier(Protocol):
@@ -74,16 +81,17 @@ class Recipe:
     source: str
     world: str
     """Empty where the data bring their clients."""
-    data_settings: World | OwnData | Sites
+    data_settings: World | OwnData | Sites | SiteTables
     modifiers: tuple[tuple[str, Modifier], ...]
 
-    def federation(self, seed: int) -> Federation:
-        """The federation of this seed."""
-        if isinstance(self.data_settings, Sites):
+    def federation(self, seed: int, prepare: Callable[[Federation], Federation] | None = None) -> Federation:
+        """The federation of this seed. `prepare` makes inputs of the rows of a table; without it they are none yet."""
+        if isinstance(self.data_settings, Sites | SiteTables):
             need, do = "a source that this machine has", "run it as a Flower app: see fedclade deploy init"
             raise InputError("the data are at the sites", where="data.source", got=f'"{SITES}"', need=need, do=do)
         if isinstance(self.data_settings, OwnData):
             made = self.data_settings.federation(seed)
+            made = prepare(made) if prepare and made.unprepared else made
         else:
             made = self.data_settings.spread(source_named(self.source).load(), seed)
         for _, change in self.modifiers:
@@ -101,7 +109,9 @@ class Recipe:
         """The whole recipe as [data], defaults filled in."""
         world = {"world": self.world} if self.world else {}
         modifiers = {name: settings_table(change) for name, change in self.modifiers}
-        return {"source": self.source, **world, **settings_table(self.data_settings), **modifiers}
+        settings = settings_table(self.data_settings)
+        first = {name: settings[name] for name in FIRST_KEYS if name in settings}
+        return {"source": self.source, **world, **first, **settings, **modifiers}
 
 
 def read_recipe(table: Mapping[str, object], where: str = "data") -> Recipe:
@@ -123,6 +133,8 @@ def read_recipe(table: Mapping[str, object], where: str = "data") -> Recipe:
         if modifiers:
             need = "none: sites change by themselves"
             raise InputError(f"{where}.{modifiers[0][0]} has no use", where=where, need=need)
+        if "label" in rest:
+            return Recipe(source, "", build_settings(SiteTables, rest, where=where), ())
         return Recipe(source, "", build_settings(Sites, rest, where=where), ())
     if source == OWN_FILES:
         if isinstance(rest.get("path"), str) and rest["path"]:
@@ -141,6 +153,9 @@ def build(*, source: str, world: str = "", seed: int = 0, **settings: object) ->
     """
     if type(seed) is not int or seed < 0:
         raise InputError("the seed is not usable", where="seed", got=repr(seed), need="a whole number, 0 or more")
+    if source == OWN_FILES:
+        do = "fc.data.from_file(path, client=..., label=...), or fc.data.from_folder(path)"
+        raise InputError("own files are no world", where="source", got=repr(source), need="a source", do=do)
     return read_recipe({"source": source, **({"world": world} if world else {}), **settings}).federation(seed)
 
 

@@ -7,26 +7,32 @@ import hashlib
 import json
 import logging
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from fedclade.core import InputError
+from fedclade.core import InputError, Round
+from fedclade.core.preparation import read_preparation
+from fedclade.core.settings import build_settings
 from fedclade.data.recipe import SITES
+from fedclade.data.sites import SiteTables
 from fedclade.fleet import Fleet
 from fedclade.fleet.build import fleet_over
 from fedclade.fleet.flower import apps
 from fedclade.fleet.flower.apps import Grid, ServerApp
 from fedclade.fleet.flower.grid import FlowerTransport
 from fedclade.fleet.site import ModelSpec, OwnNet
+from fedclade.fleet.tables import raw_fleet
 from fedclade.nets import Net
-from fedclade.runs.backend import Backend, check_sites, deadlines_of
-from fedclade.runs.experiment import Experiment, FlowerSettings, read_experiment
+from fedclade.preparation import fit_preparation
+from fedclade.runs.backend import Backend, check_net, check_sites, deadlines_of
+from fedclade.runs.experiment import Experiment, FlowerSettings, read_experiment, without_keys
 from fedclade.runs.loop import RunProgress
 from fedclade.runs.run import Run, resume, start
 from fedclade.store.files import EXPERIMENT_FILE
+from fedclade.store.run_folder import RunFolder
 
 log = logging.getLogger("flwr")  # its handlers are there, and `flwr run --stream` shows what goes to them
 
@@ -49,8 +55,8 @@ def main(path: Path, grid: Grid, config: Mapping[str, object], net: OwnNet | Non
 
 def start_or_resume(experiment: Experiment, grid: Grid, folder: Path, net: OwnNet | None) -> Run:
     """The run in this folder, new or continued."""
-    backend = sites_backend(experiment, grid)
     if not (folder / EXPERIMENT_FILE).exists():
+        backend = sites_backend(experiment, grid)
         return start(experiment, out=folder, own_net=net, progress=log_progress, backend=backend)
     before = read_experiment(folder / EXPERIMENT_FILE)
     if replace(before, engine=experiment.engine) != experiment:
@@ -58,27 +64,59 @@ def start_or_resume(experiment: Experiment, grid: Grid, folder: Path, net: OwnNe
         need = "the same experiment, or a new folder"
         raise InputError("the folder holds a run of another experiment", where=str(folder), got=got, need=need)
     log.info("fedclade: going on in %s", folder)
+    backend = sites_backend(experiment, grid, RunFolder.open(folder).preparation())
     return resume(folder, own_net=net, progress=log_progress, backend=backend)
 
 
-def sites_backend(experiment: Experiment, grid: Grid) -> Backend:
-    """Sites that hold their own examples."""
-    shape, classes = check_sites(experiment)
+def sites_backend(experiment: Experiment, grid: Grid, preparation: bytes = b"") -> Backend:
+    """Sites that hold their own examples. `preparation`: that of the run that goes on, if sites have tables."""
     engine = experiment.engine
     assert isinstance(engine, FlowerSettings)  # `sites` need it
 
+    def transport(spec: ModelSpec) -> FlowerTransport:
+        wait_for, wait_seconds = engine.clients, engine.wait_seconds
+        return FlowerTransport(grid, spec, deadlines_of(engine), wait_for=wait_for, wait_seconds=wait_seconds)
+
+    form = check_sites(experiment)
+    if form is not None:
+        return backend_over(transport, ModelSpec(experiment.net, *form))
+    tables = build_settings(SiteTables, without_keys(experiment.data, "source"), where="data")
+    spec = ModelSpec(experiment.net, (), 0, tables)
+    fleet = raw_fleet(transport(spec))
+    if not preparation:
+        log.info("fedclade: asking sites about their columns")
+        preparation = fit_preparation(
+            fleet.begin(0),
+            tables,
+            Round(0, experiment.run.seed),
+            where="the sites' tables",
+            class_names=tables.classes,
+            tell_classes=not tables.classes,
+            label=tables.label,
+        ).to_json()
+    made = read_preparation(json.loads(preparation), "preparation.json")
+    check_net(experiment, (made.width,), len(made.class_names))
+    spec = replace(spec, shape=(made.width,), classes=len(made.class_names), preparation=preparation)
+    return replace(
+        backend_over(transport, spec),
+        preparation=preparation,
+        preparation_bytes=fleet.ledger.totals(),
+        notes=made.notes(),
+    )
+
+
+def backend_over(transport: Callable[[ModelSpec], FlowerTransport], spec: ModelSpec) -> Backend:
+    """The backend of sites whose examples have this form."""
+
     def check(net: Net) -> None:
-        net.check(np.zeros((1, *shape), np.float32), classes)
+        net.check(np.zeros((1, *spec.shape), np.float32), spec.classes)
 
     def fleet(net: Net) -> Fleet:
-        spec = ModelSpec(experiment.net, shape, classes)
-        transport = FlowerTransport(
-            grid, spec, deadlines_of(engine), wait_for=engine.clients, wait_seconds=engine.wait_seconds
-        )
-        return fleet_over(transport, net, shape, classes)
+        return fleet_over(transport(spec), net, spec.shape, spec.classes)
 
-    form = hashlib.sha256(json.dumps([SITES, shape, classes]).encode()).hexdigest()
-    return Backend(shape, classes, form, lambda _: None, check, fleet)
+    known = [SITES, spec.shape, spec.classes, *([spec.preparation.decode()] if spec.preparation else [])]
+    form = hashlib.sha256(json.dumps(known).encode()).hexdigest()
+    return Backend(spec.shape, spec.classes, form, lambda _: None, check, fleet)
 
 
 def log_progress(now: RunProgress) -> None:

@@ -120,12 +120,12 @@ def check_experiment(folder: Path) -> Iterator[Finding]:
     where = "experiment.toml"
     try:
         experiment = read_experiment(folder / where)
-        check_sites(experiment)
+        form = check_sites(experiment)
     except InputError as error:
         said = InputError(error.what, where=error.where, got=error.got, need=error.need)
         yield wrong(where, str(said).replace(f"{folder / where}, ", ""), error.do or "correct it")
         return
-    yield ok(where, "it can be read, and its net fits the shape")
+    yield ok(where, "it can be read" + (", and its net fits the shape" if form is not None else ""))
     sites, waits = len(list((folder / "keys" / "sites").glob("*.pub"))), getattr(experiment.engine, "clients", 0)
     if waits > sites:
         yield warning(where, f"engine.clients waits for {waits} sites, and {sites} have keys", "lower it, or add keys")

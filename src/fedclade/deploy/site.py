@@ -15,24 +15,29 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+import pyarrow as pa
 from platformdirs import user_cache_path
+from pyarrow import feather
 
 from fedclade.core import ClientId, InputError, checked_ids
 from fedclade.data import ClientData
 from fedclade.data.arrays import make_client_data
 from fedclade.data.examples import Part, Pool
+from fedclade.data.sites import SiteData
+from fedclade.data.tables import arrow_table, read_table
 from fedclade.fleet.site import OwnNet, SiteClient
 
 if TYPE_CHECKING:
     from fedclade.fleet.flower.apps import ClientApp
 
-LoadedData = ClientData | tuple[ArrayLike, ArrayLike]
+LoadedData: TypeAlias = object
 LoadData = Callable[[Mapping[str, object]], LoadedData]
-"""From a SuperNode's node-config to the examples of its site: (inputs, labels), or both parts as a `ClientData`."""
+"""From a SuperNode's node-config to the examples of its site: a table, as a frame or as the path of a file; or (inputs,
+labels); or both parts as a `ClientData`."""
+TABLE_FILE = "table.arrow"
 UNFINISHED_PREFIX = "new-"  # of a folder that is still being written
 DAY_SECONDS = 86400.0  # seconds
 TEST_SHARE = 0.2  # of (inputs, labels)
@@ -52,33 +57,34 @@ def find_client(load_data: LoadData, config: Mapping[str, object], run: str) -> 
         need = 'name="...", the client\'s stable name'
         raise InputError("the site has no name", where="--node-config", got=repr(name), need=need)
     checked_ids([name], where="--node-config")
-    data = load_once(name, run, lambda: to_client_data(load_data(config), name))
+    data = load_once(name, run, lambda: to_site_data(load_data(config), name))
     return SiteClient(name, lambda _: data)
 
 
-def to_client_data(loaded: LoadedData, name: ClientId) -> ClientData:
-    """The result of `load_data` as a client's data. The enrolment checks that they fit the experiment."""
+def to_site_data(loaded: LoadedData, name: ClientId) -> SiteData:
+    """The result of `load_data` as a site's data. The enrolment checks that they fit the experiment."""
     if isinstance(loaded, ClientData):
         return loaded
-    if not isinstance(loaded, tuple) or len(loaded) != 2:
-        raise InputError(
-            "load_data gave something else", got=type(loaded).__name__, need="(inputs, labels) or a ClientData"
-        )
-    return make_client_data(name, loaded, test=TEST_SHARE, seed=0, where="load_data")
+    if isinstance(loaded, tuple):
+        if len(loaded) != 2:
+            got, need = f"{len(loaded)} parts", "(inputs, labels), a table or a ClientData"
+            raise InputError("load_data gave something else", got=got, need=need)
+        return make_client_data(name, loaded, test=TEST_SHARE, seed=0, where="load_data")
+    if isinstance(loaded, str | Path):
+        return read_table(Path(loaded))
+    return arrow_table(loaded, "load_data")
 
 
-def load_once(name: ClientId, run: str, load: Callable[[], ClientData]) -> ClientData:
-    """The examples of a run: from the disk, or loaded and written there. The last run of a site is kept."""
+def load_once(name: ClientId, run: str, load: Callable[[], SiteData]) -> SiteData:
+    """The data of a run: from the disk, or loaded and written there. The last run of a site is kept."""
     site_folder = cache_folder() / hashlib.sha256(name.encode()).hexdigest()[:16]
     run_folder = site_folder / hashlib.sha256(run.encode()).hexdigest()[:16]
     with suppress(FileNotFoundError):  # not there yet, or another run has just taken its place
-        return ClientData(read_part(run_folder, "train"), read_part(run_folder, "test"))
+        return read_data(run_folder)
     data = load()
     site_folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     aside = Path(tempfile.mkdtemp(dir=site_folder, prefix=UNFINISHED_PREFIX))  # readable for this user alone
-    for use, part in (("train", data.train), ("test", data.test)):
-        np.save(aside / f"{use}-inputs.npy", storable_inputs(part))
-        np.save(aside / f"{use}-labels.npy", part.labels)
+    write_data(aside, data)
     try:
         aside.rename(run_folder)
     except OSError:  # another process of this site was faster
@@ -87,6 +93,23 @@ def load_once(name: ClientId, run: str, load: Callable[[], ClientData]) -> Clien
         if old != run_folder and not (old.name.startswith(UNFINISHED_PREFIX) and age(old) < DAY_SECONDS):
             shutil.rmtree(old, ignore_errors=True)
     return data
+
+
+def write_data(folder: Path, data: SiteData) -> None:
+    """A site's data as files."""
+    if isinstance(data, pa.Table):
+        feather.write_feather(data, folder / TABLE_FILE)
+        return
+    for use, part in (("train", data.train), ("test", data.test)):
+        np.save(folder / f"{use}-inputs.npy", storable_inputs(part))
+        np.save(folder / f"{use}-labels.npy", part.labels)
+
+
+def read_data(folder: Path) -> SiteData:
+    """A site's data from these files."""
+    if (folder / TABLE_FILE).exists():
+        return feather.read_table(folder / TABLE_FILE)
+    return ClientData(read_part(folder, "train"), read_part(folder, "test"))
 
 
 def age(path: Path) -> float:

@@ -10,6 +10,7 @@ Requests go out over the transport, replies come back through the gate and into 
 together here: one code for all transports, so that a method gets the same numbers from all of them.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -21,12 +22,27 @@ from numpy.typing import NDArray
 
 from fedclade.core import Assignment, ClientId, Encoding, InputError, Moments, Round, Row, Rows
 from fedclade.core.points import require_tunable
+from fedclade.core.preparation import Numbers
 from fedclade.fleet.gate import Gate
 from fedclade.fleet.ledger import Ledger
-from fedclade.fleet.results import ClientMoments, Flags, Losses, Means, Scatter, Scores, Sketches, Updates
+from fedclade.fleet.results import (
+    ClientMoments,
+    ClientTable,
+    ColumnFacts,
+    ColumnSums,
+    Flags,
+    Losses,
+    Means,
+    Scatter,
+    Scores,
+    Sketches,
+    Updates,
+)
 from fedclade.fleet.transport import Enrolment, Transport
 from fedclade.wire import Reply, Request, Verb
+from fedclade.wire import columns as wire_columns
 from fedclade.wire import verbs as wire
+from fedclade.wire.columns import ColumnsFields, CountFields, NamesAsked, NumbersAsked, SumAsked, SumFields, json_of
 from fedclade.wire.message import Fields
 
 NO_ROWS: Rows = np.zeros((0, 0), np.float32)
@@ -276,6 +292,67 @@ class Fleet:
         heard = self.ask(wire.CHANGED, same_rows(tokens), each.__getitem__, now)
         return Flags({reply.client: bool(reply.arrays["changed"]) for reply in heard})
 
+    # -- the columns of tables ----------------------------------------------------------------------------------------
+
+    def columns(self, clients: Sequence[ClientId], now: Round, *, tell_classes: bool) -> dict[ClientId, ClientTable]:
+        """What each client says of the columns of its table."""
+        heard = self.ask(wire_columns.COLUMNS, same_rows(clients), ColumnsFields(tell_classes=tell_classes), now)
+        return {reply.client: client_table(reply) for reply in heard}
+
+    def column_counts(
+        self,
+        clients: Sequence[ClientId],
+        numbers: Sequence[tuple[Numbers, Sequence[float]]],
+        now: Round,
+        *,
+        names: Sequence[tuple[str, Sequence[str]]] = (),
+        class_names: Sequence[str] = (),
+    ) -> list[NDArray[np.int64]]:
+        """How often the values of columns occur, of all clients together, by label.
+
+        For numbers with thresholds (thresholds + 1, labels): up to each one and above the one before. For a column with
+        names (names + 1, labels): rows that have each, and those that have another. Those of numbers come first.
+        """
+        fields = CountFields(
+            columns=tuple(
+                NumbersAsked(column=each.column, of=each.of, part=each.part, thresholds=tuple(map(float, limits)))
+                for each, limits in numbers
+            ),
+            categories=tuple(NamesAsked(column=column, names=tuple(known)) for column, known in names),
+            class_names=tuple(class_names),
+        )
+        lengths = wire_columns.cells_of(fields)
+        total = np.zeros((sum(lengths), max(len(class_names), 1)), np.int64)
+        for reply in self.ask(wire_columns.COLUMN_COUNTS, same_rows(clients), fields, now):
+            total += np.asarray(reply.arrays["counts"], np.int64)
+        return np.split(total, np.cumsum(lengths)[:-1]) if lengths else []
+
+    def column_sums(
+        self,
+        clients: Sequence[ClientId],
+        numbers: Sequence[tuple[Numbers, float, float, float]],
+        now: Round,
+        *,
+        categories: Sequence[str] = (),
+        texts: Sequence[str] = (),
+    ) -> ColumnSums:
+        """Sums of numbers, each with its lower and upper bound and a centre; and the names of frequent categories."""
+        asked = [
+            SumAsked(column=each.column, of=each.of, part=each.part, low=low, high=high, centre=centre)
+            for each, low, high, centre in numbers
+        ]
+        fields = SumFields(numbers=tuple(asked), categories=tuple(categories), texts=tuple(texts))
+        counts = np.zeros(len(asked), np.int64)
+        sums, squares = np.zeros(len(asked)), np.zeros(len(asked))
+        names = [Counter[str]() for _ in (*categories, *texts)]
+        for reply in self.ask(wire_columns.COLUMN_SUMS, same_rows(clients), fields, now):
+            counts += np.asarray(reply.arrays["counts"], np.int64)
+            sums += np.asarray(reply.arrays["sums"], np.float64)
+            squares += np.asarray(reply.arrays["squares"], np.float64)
+            for total, counted in zip(names, names_in(reply), strict=True):
+                total.update(counted)
+        return ColumnSums(counts, sums, squares, tuple(names))
+
     # -- one trip -----------------------------------------------------------------------------------------------------
 
     def ask(
@@ -307,6 +384,27 @@ class Fleet:
             waits = perf_counter()
         self.ledger.seconds += perf_counter() - waits
         self.ledger.record_missing(verb, requests, heard, gate.refusals)
+
+
+def client_table(reply: Reply) -> ClientTable:
+    """What a client said of its table; the gate has checked it."""
+    names, faults, classes = (json_of(reply.arrays[name]) for name in ("names", "faults", "classes"))
+    assert isinstance(names, list)
+    assert isinstance(faults, list)
+    assert isinstance(classes, list)
+    numbers = (reply.arrays[name].tolist() for name in ("kinds", "filled", "different", "words", "flags"))
+    columns = {
+        name: ColumnFacts(wire_columns.KINDS[kind], fault, filled, different, words, *flags)
+        for name, fault, kind, filled, different, words, flags in zip(names, faults, *numbers, strict=True)
+    }
+    return ClientTable(reply.examples, columns, tuple(classes))
+
+
+def names_in(reply: Reply) -> list[dict[str, int]]:
+    """The names that a client told; the gate has checked them."""
+    found = json_of(reply.arrays["names"])
+    assert isinstance(found, list)
+    return found
 
 
 class ModelSums:

@@ -58,6 +58,16 @@ class Ledger:
         accounted = {*heard, *(refusal.client for refusal in refused)}
         self.silent.extend((verb.ledger_label, client) for client in asked if client not in accounted)
 
+    def totals(self) -> dict[str, tuple[int, int]]:
+        """Bytes down and up, by the label of the verb."""
+        return {label: (self.down[label], self.up[label]) for label in self.down}
+
+    def add_totals(self, totals: Mapping[str, tuple[int, int]]) -> None:
+        """Add what crossed before, over a fleet that had no net yet."""
+        for label, (down, up) in totals.items():
+            self.down[label] = self.down.get(label, 0) + down
+            self.up[label] = self.up.get(label, 0) + up
+
     def _record_client(self, verb: AnyVerb, client: ClientId, size: int) -> None:
         if verb.name != EVALUATE.name:
             self.by_client[client] = self.by_client.get(client, 0) + size

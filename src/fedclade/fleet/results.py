@@ -120,3 +120,54 @@ class Flags:
     """`changed`: whether each client says that its data are others than those of its token."""
 
     changed: Mapping[ClientId, bool]
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """What a client says of one of its columns."""
+
+    kind: str
+    """number, boolean, date, text, `numbers and text`, `dates and text`, empty, or unusable."""
+    fault: str
+    """Why it is unusable."""
+    filled: int
+    """Cells that are not empty."""
+    different: int
+    """How many different values it has."""
+    words: float
+    """In a cell with text, in the mean."""
+    is_unique: bool
+    """No two rows have the same value."""
+    is_rising: bool
+    """Whole numbers, each larger than the one before."""
+    is_whole: bool
+    has_years: bool
+    """Whole numbers that can all be years."""
+
+
+@dataclass(frozen=True)
+class ClientTable:
+    """What a client says of its table."""
+
+    rows: int
+    columns: Mapping[str, ColumnFacts]
+    """In the table's order."""
+    class_names: tuple[str, ...]
+    """The labels that it has."""
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnSums:
+    """`column_sums`: sums over all clients that answered."""
+
+    counts: NDArray[np.int64]
+    """(numbers,): values that are there."""
+    sums: NDArray[np.float64]
+    """(numbers,): of the values, cut off at the bounds, less the centre."""
+    squares: NDArray[np.float64]
+    """(numbers,): the same of their squares."""
+    names: tuple[Mapping[str, int], ...]
+    """The names that clients told, of each column of categories, then of each of text, with the rows that have them.
+
+    A client tells a name only where several of its rows have it: so there may be more.
+    """

@@ -9,10 +9,17 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fedclade.core import ClientId, InputError, Rows
-from fedclade.data import ClientData, Federation
+from fedclade.core.preparation import Preparation, read_preparation
+from fedclade.core.settings import build_settings, settings_table
+from fedclade.data import ClientData, Federation, Pool
+from fedclade.data.prepared import prepare_client, prepare_pool
 from fedclade.data.recipe import read_recipe
-from fedclade.wire import Arrays
+from fedclade.data.sites import SiteData, SiteTables, site_examples
+from fedclade.wire import Arrays, Reply
 from fedclade.wire.codec import Header, read_request, read_round, reply_header
 
 if TYPE_CHECKING:
@@ -20,6 +27,7 @@ if TYPE_CHECKING:
     from fedclade.nets import Module
 
 OwnNet = Callable[[], "Module"]
+NO_ROWS: Rows = np.zeros((0, 0), np.float32)
 
 
 @dataclass(frozen=True)
@@ -29,10 +37,20 @@ class ModelSpec:
     net: Mapping[str, object]
     """`name`, and the net's settings."""
     shape: tuple[int, ...]
+    """Of one input; empty while it is not known, before there is a preparation."""
     classes: int
+    tables: SiteTables | None = None
+    """What becomes of tables at sites."""
+    preparation: bytes = b""
+    """How rows become inputs, as JSON; empty where they are inputs already, or not yet."""
 
     def header(self) -> dict[str, object]:
-        return {"net": dict(self.net), "shape": list(self.shape), "classes": self.classes}
+        tables = {"tables": settings_table(self.tables)} if self.tables is not None else {}
+        return {"net": dict(self.net), "shape": list(self.shape), "classes": self.classes, **tables}
+
+    def arrays(self) -> Arrays:
+        """What goes with the header in every message."""
+        return {"preparation": np.frombuffer(self.preparation, np.uint8)} if self.preparation else {}
 
 
 @dataclass(frozen=True)
@@ -40,34 +58,69 @@ class SiteClient:
     """A client's name, and its data in a round."""
 
     name: ClientId
-    data_at: Callable[[int], ClientData]
+    data_at: Callable[[int], SiteData]
 
 
 FindClient = Callable[[Mapping[str, object], str], SiteClient]
 """From a node's configuration and the id of the run to the client that it is."""
 
 
-def enrol(header: Header, held: SiteClient) -> dict[str, object]:
+def enrol(header: Header, arrays: Arrays, held: SiteClient) -> dict[str, object]:
     """What a client says of itself; an error unless its data are what the experiment says."""
-    data = held.data_at(header["number"])
+    data = examples_at(header, arrays, held, header["number"])
     check_fits(data, tuple(header["shape"]), header["classes"])
     return {"client": held.name, "train": len(data.train), "test": len(data.test)}
 
 
-def answer(header: Header, rows: Rows, held: SiteClient, own_net: OwnNet | None) -> tuple[dict[str, object], Arrays]:
+def answer(
+    header: Header, arrays: Arrays, held: SiteClient, own_net: OwnNet | None
+) -> tuple[dict[str, object], Arrays]:
     """The header and the arrays of what a client answers to one request, which must be made out to it.
 
     What it draws depends on its name: a server that could ask under many names would see many draws of its noise.
     """
     from fedclade.client import one_thread
+    from fedclade.client.columns import COLUMN_ANSWERS
 
+    rows = np.asarray(arrays.get("rows", NO_ROWS), np.float32)
     request = read_request(header["request"], read_round(header["now"]), rows)
     if request.client != held.name:
         raise InputError("the request is for another client", where=request.verb.name)
-    client = client_for(json.dumps([header["net"], header["shape"], header["classes"]]), own_net)
+    data = examples_at(header, arrays, held, request.now.number)
     with one_thread():
-        reply = client.answer(request, held.data_at(request.now.number))
+        if request.verb.name in COLUMN_ANSWERS:  # there may be no net yet
+            found = COLUMN_ANSWERS[request.verb.name](request, data)
+            reply = Reply(request.verb.name, request.client, request.now.number, len(data.train), found)
+        else:
+            client = client_for(json.dumps([header["net"], header["shape"], header["classes"]]), own_net)
+            reply = client.answer(request, data)
     return reply_header(reply), reply.arrays
+
+
+def examples_at(header: Header, arrays: Arrays, held: SiteClient, number: int) -> ClientData:
+    """The examples of a client in a round, prepared as the server says."""
+    tables = build_settings(SiteTables, header["tables"], where="data") if "tables" in header else None
+    data = site_examples(held.data_at(number), tables, held.name)
+    if "preparation" not in arrays:
+        return data
+    text = np.asarray(arrays["preparation"], np.uint8).tobytes()
+    return prepare_client(data, preparation_of(text), lambda pool, _: prepare_once(pool, text))
+
+
+@lru_cache(maxsize=2)
+def preparation_of(text: bytes) -> Preparation:
+    """The preparation of a message, read once in a process."""
+    try:
+        table = json.loads(text)
+    except (ValueError, RecursionError):
+        table = None
+    return read_preparation(table, "the server's preparation")
+
+
+@lru_cache(maxsize=2)
+def prepare_once(pool: Pool, text: bytes) -> tuple[Pool, NDArray[np.bool_]]:
+    """A pool that simulated clients share is prepared once in a process."""
+    return prepare_pool(pool, preparation_of(text))
 
 
 @lru_cache(maxsize=4)
@@ -85,6 +138,8 @@ def check_fits(data: ClientData, shape: tuple[int, ...], classes: int) -> None:
     for part in (data.train, data.test):
         if not len(part):
             raise InputError("there are no examples", got="0", need="at least 1 to learn from and 1 to test with")
+        if not shape:
+            continue  # not known yet
         if part.inputs.shape[1:] != shape:
             raise InputError("the examples do not fit", got=str(part.inputs.shape[1:]), need=str(shape))
         if int(part.labels.max()) >= classes:

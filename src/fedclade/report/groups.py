@@ -17,7 +17,7 @@ from fedclade.report.plots.profiles import feature_means, label_shares
 from fedclade.report.plots.relatedness import matrix_plot
 from fedclade.report.plots.tree import dendrogram_plot
 from fedclade.report.profiles import GroupProfile, profiles
-from fedclade.runs.own_data import GroupAnswer
+from fedclade.runs.own_groups import GroupAnswer
 from fedclade.store.durable_files import write_file
 from fedclade.store.json_values import json_value
 
@@ -34,7 +34,7 @@ def write_groups(answer: GroupAnswer, folder: Path) -> tuple[Path, Path]:
     page = render_page(
         "groups.html",
         group_plots(answer, known),
-        name=answer.data.name,
+        name=answer.federation.name,
         verdict=answer.sentence() + ".",
         clear=answer.has_groups,
         sure=list(zip(CONFIDENCE_MEANINGS, confidence_texts(answer), strict=True)),
@@ -60,17 +60,18 @@ def confidence_texts(answer: GroupAnswer) -> tuple[str, str, str]:
 def as_json(answer: GroupAnswer) -> object:
     """The answer as plain data."""
     sure = answer.confidence
-    labels, features = answer.data.class_names, answer.encoded.names
+    labels, features = answer.class_names, answer.names
     return json_value(
         {
-            "data": answer.data.name,
-            "clients": len(answer.data.inputs),
-            "examples": answer.data.examples,
+            "data": answer.federation.name,
+            "clients": len(answer.federation),
+            "examples": answer.examples,
             "clear": answer.has_groups,
             "answer": answer.sentence(),
             "count": answer.found.count if answer.has_groups else 1,
             "outliers": list(answer.found.outliers),
-            "left_out": list(answer.encoded.left_out),
+            "left_out": list(answer.left_out),
+            "notes": list(answer.federation.notes),
             "sure": {
                 "silhouette": round(sure.silhouette, 4),
                 "needed": sure.needed,
@@ -100,9 +101,9 @@ def by_name(names: Sequence[str], values: NDArray[np.float64]) -> dict[str, floa
 def group_plots(answer: GroupAnswer, known: list[GroupProfile]) -> Iterator[Plot]:
     """The plots of an answer."""
     facts = answer.facts
-    shares = label_shares(known, answer.data.class_names)
-    means = feature_means(known, answer.encoded.names)
-    deviations = "Means, in standard deviations from the mean of all examples."
+    shares = label_shares(known, answer.class_names)
+    means = feature_means(known, answer.names)
+    deviations = "Means, in standard deviations from the mean of all examples; of categories, shares from 0 to 1."
     found = (
         ("Which labels each group has", "Percent of the group's examples.", shares),
         ("What each group's features are like", deviations, means),

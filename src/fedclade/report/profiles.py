@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedclade.core import ClientId
-from fedclade.runs.own_data import GroupAnswer
+from fedclade.runs.own_groups import GroupAnswer
 
 MAX_STATEMENTS = 3  # about a group
 MIN_STANDARD_ERRORS = 3.0  # that shares must differ by: shares of few examples differ by much by chance
@@ -24,7 +24,8 @@ class GroupProfile:
     shares: NDArray[np.float64]
     """(labels,): the part of its examples that has each label; empty without labels."""
     means: NDArray[np.float64]
-    """(features,): in deviations of all examples, 0 is the mean of all; empty for images."""
+    """(features,): in deviations of all examples, 0 is the mean of all; a share where a feature is 0 or 1; empty for
+    images."""
     means_by_label: NDArray[np.float64]
     """(labels, features): the same for the examples of one label, against all examples of that label."""
     statements: tuple[str, ...] = ()
@@ -53,12 +54,12 @@ def group_names(members: tuple[tuple[ClientId, ...], ...], has_groups: bool) -> 
 
 def profile(answer: GroupAnswer, name: str, clients: tuple[ClientId, ...]) -> GroupProfile:
     """The profile of these clients, without statements."""
-    labels = np.concatenate([answer.data.labels[client] for client in clients])
-    classes = len(answer.data.class_names)
+    labels = np.concatenate([answer.labels(client) for client in clients])
+    classes = len(answer.class_names)
     shares = np.bincount(labels, minlength=classes) / len(labels) if classes else np.zeros(0)
     means, by_label = np.zeros(0), np.zeros((0, 0))
-    if answer.encoded.names:
-        rows = np.concatenate([answer.encoded.examples[client] for client in clients])
+    if answer.names:
+        rows = np.concatenate([answer.inputs(client) for client in clients])
         means = rows.mean(axis=0)
         by_label = label_means(rows, labels, classes)
     return GroupProfile(name, clients, len(labels), shares, means, by_label)
@@ -72,6 +73,12 @@ def label_means(rows: NDArray[np.float64], labels: NDArray[np.int64], classes: i
         np.add.at(sums, labels, rows)
     with np.errstate(invalid="ignore"):
         return np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], np.nan)
+
+
+def are_numbers(answer: GroupAnswer) -> tuple[bool, ...]:
+    """Whether each feature is a number, and not a 0 or 1."""
+    made = answer.federation.preparation
+    return made.shown_as_numbers if made is not None else (True,) * len(answer.names)
 
 
 def share_errors(mine: GroupProfile, others: list[GroupProfile]) -> NDArray[np.float64]:
@@ -90,7 +97,7 @@ def with_statements(answer: GroupAnswer, mine: GroupProfile, all_profiles: list[
         return mine
     weights = np.array([each.examples for each in others], np.float64)
     said: list[tuple[float, str]] = []
-    names, labels = answer.encoded.names, answer.data.class_names
+    names, labels, numbers = answer.names, answer.class_names, are_numbers(answer)
     if labels:
         there = np.average([each.shares for each in others], axis=0, weights=weights)
         apart = np.abs(mine.shares - there)
@@ -101,7 +108,11 @@ def with_statements(answer: GroupAnswer, mine: GroupProfile, all_profiles: list[
     if names:
         apart = mine.means - np.average([each.means for each in others], axis=0, weights=weights)
         for feature in np.flatnonzero(np.abs(apart) >= MIN_MEAN_DIFFERENCE):
-            said.append((abs(apart[feature]), f"{names[feature]} {apart[feature]:+.1f} deviations"))
+            words = f"{names[feature]} {apart[feature]:+.1f} deviations"
+            if not numbers[feature]:
+                share, other = 100 * mine.means[feature], 100 * (mine.means[feature] - apart[feature])
+                words = f"{names[feature]}: {share:.0f} % (others {other:.0f} %)"
+            said.append((abs(apart[feature]), words))
     if names and len(labels) > 1:
         known = [np.nan_to_num(each.means_by_label) for each in others]
         with_label = np.array([[each.examples * each.shares for each in others]])[0]
@@ -110,7 +121,10 @@ def with_statements(answer: GroupAnswer, mine: GroupProfile, all_profiles: list[
         inside = np.where((with_label.sum(axis=0) > 0)[:, None], mine.means_by_label - there, np.nan)
         beyond = np.nan_to_num(inside - apart[None])  # what the means of all examples do not say already
         for label, feature in np.argwhere(np.abs(beyond) >= 2 * MIN_MEAN_DIFFERENCE):
-            words = f"{names[feature]} {inside[label, feature]:+.1f} deviations where label {labels[label]}"
+            size = f"{inside[label, feature]:+.1f} deviations"
+            if not numbers[feature]:
+                size = f"{100 * inside[label, feature]:+.0f} points"
+            words = f"{names[feature]} {size} where label {labels[label]}"
             said.append((abs(beyond[label, feature]), words))
     said.sort(key=lambda each: -each[0])
     return replace(mine, statements=tuple(words for _, words in said[:MAX_STATEMENTS]))

@@ -1,8 +1,8 @@
 """Where a run is played: the form of its data, and the fleet that holds them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from fedclade.client import is_built, path_name_for, state_of_kernel, training_part
 from fedclade.core import Groups, InputError, Round
 from fedclade.data import Federation
+from fedclade.data.load import prepare
 from fedclade.data.recipe import SITES
 from fedclade.fleet import Fleet
 from fedclade.fleet.simulated import simulated_fleet
@@ -38,11 +39,17 @@ class Backend:
     fleet: Callable[[Net], AbstractContextManager[Fleet]]
     path: Callable[[Net], str] = lambda _: "as each site can"
     """How clients train a net: see `fedclade.client.plan`."""
+    preparation: bytes = b""
+    """How raw data became inputs, as it is stored; empty where they were inputs already."""
+    preparation_bytes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """What clients told for it: bytes down and up, by verb."""
+    notes: tuple[str, ...] = ()
+    """What a user should know of the data."""
 
 
 def backend_for(experiment: Experiment, federation: Federation | None) -> Backend:
     """The backend of an experiment, with its examples on this machine."""
-    held = experiment.federation() if federation is None else federation
+    held = experiment.federation() if federation is None else prepare(federation)
     engine = experiment.engine
     if isinstance(engine, FlowerSettings) and (federation is not None or experiment.source == PYTHON):
         what, got = "Flower's processes cannot see a Python object", "a federation made in Python"
@@ -70,22 +77,43 @@ def backend_for(experiment: Experiment, federation: Federation | None) -> Backen
         from fedclade.fleet.flower import require_flower
 
         require_flower("flwr", "ray")
-    return Backend(held.shape, held.classes, held.fingerprint, held.truth_at, check, fleet, path)
+    return Backend(
+        held.shape,
+        held.classes,
+        held.fingerprint,
+        held.truth_at,
+        check,
+        fleet,
+        path,
+        held.stored_preparation(),
+        held.preparation_bytes,
+        held.notes,
+    )
 
 
-def check_sites(experiment: Experiment) -> tuple[tuple[int, ...], int]:
-    """The shape and the classes of examples at sites; an error unless the experiment's net can be trained on such."""
+def check_sites(experiment: Experiment) -> tuple[tuple[int, ...], int] | None:
+    """The shape and the classes of examples at sites; None where sites have tables, which nobody has seen yet.
+
+    An error unless the experiment's net can be trained on such.
+    """
     if experiment.source != SITES:
-        got, need = f'"{experiment.source}"', f'"{SITES}", with shape and classes'
+        got, need = f'"{experiment.source}"', f'"{SITES}", with shape and classes, or with label'
         raise InputError("a deployed app has its data at the sites", where="data.source", got=got, need=need)
+    if "label" in experiment.data:
+        return None
     shape, classes = experiment.data["shape"], experiment.data["classes"]
     assert isinstance(shape, tuple)  # as the recipe made them
     assert isinstance(classes, int)
+    check_net(experiment, shape, classes)
+    return shape, classes
+
+
+def check_net(experiment: Experiment, shape: tuple[int, ...], classes: int) -> None:
+    """An error unless the experiment's net can be trained on examples of this form."""
     if experiment.net["name"] != PYTHON:
         net = net_for(str(experiment.net["name"]), shape, classes, without_keys(experiment.net, "name"))
         for count, training in ((1, False), (experiment.local.batch, True)):
             net.check(np.zeros((count, *shape), np.float32), classes, training=training)
-    return shape, classes
 
 
 def open_flower(
@@ -99,12 +127,17 @@ def open_flower(
         experiment.data,
         experiment.run.seed,
         net,
-        ModelSpec(experiment.net, federation.shape, federation.classes),
+        ModelSpec(experiment.net, federation.shape, federation.classes, preparation=table_preparation(federation)),
         deadlines_of(engine),
         workers=engine.workers,
         wait_seconds=engine.wait_seconds,
         address=engine.ray,
     )
+
+
+def table_preparation(federation: Federation) -> bytes:
+    """How rows of a table become inputs, for clients elsewhere; empty where these are no tables."""
+    return federation.preparation.to_json() if federation.preparation is not None else b""
 
 
 def deadlines_of(engine: FlowerSettings) -> "Deadlines":

@@ -27,7 +27,7 @@ from fedclade.runs.experiment import (
 from fedclade.runs.loop import ProgressCallback
 from fedclade.runs.parallel import Work, run_parallel
 from fedclade.runs.run import Run, ignore_progress, resume, start
-from fedclade.store.files import EXPERIMENT_FILE, is_run
+from fedclade.store.files import BASELINES_FOLDER, EXPERIMENT_FILE, is_run
 from fedclade.store.run_folder import RunFolder
 
 Plans = Mapping[Path, Experiment]
@@ -190,8 +190,12 @@ def settings_without_engine(toml: str) -> dict[str, object]:
 
 
 def runs_below(folder: Path) -> tuple[RunFolder, ...]:
-    """The folder itself if it is one of a run, else every run in it and two levels below, oldest name first."""
+    """The folder itself if it is one of a run, with its baselines; else every run in it and two levels below.
+
+    Oldest name first.
+    """
     if is_run(folder):
-        return (RunFolder.open(folder),)
+        baselines = sorted((folder / BASELINES_FOLDER).glob("*"))
+        return (RunFolder.open(folder), *(RunFolder.open(path) for path in baselines if is_run(path)))
     found = (path.parent for above in ("*", "*/*") for path in folder.glob(f"{above}/{EXPERIMENT_FILE}"))
     return tuple(RunFolder.open(path) for path in sorted(found) if is_run(path))

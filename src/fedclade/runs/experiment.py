@@ -4,6 +4,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Literal
 
 import tomli_w
@@ -12,8 +13,12 @@ from pydantic import Field
 from fedclade.core import InputError, LocalTraining, NameTaken, settings
 from fedclade.core.settings import build_settings, names_of, settings_table, unknown_name_error
 from fedclade.data import Federation
-from fedclade.data.recipe import SITES, read_recipe
+from fedclade.data.load import prepare
+from fedclade.data.own import OwnData
+from fedclade.data.recipe import SITES, Recipe, read_recipe
+from fedclade.data.sites import SiteTables
 from fedclade.methods import METHODS, AnyMethod, Selection, method_named, name_of
+from fedclade.runs.defaults import Section, own_defaults, with_defaults
 
 SettingsTable = Mapping[str, object]
 MAX_FILE_BYTES = 2**20  # bytes; an experiment is a page of text
@@ -105,7 +110,7 @@ class Experiment:
         if self.source == PYTHON:
             do = "give it in Python: fedclade.train(federation, ...), fedclade.resume(run, federation=...)"
             raise InputError("the data are a Python object", where="data.source", need="the same federation", do=do)
-        return read_recipe(self.data).federation(self.run.seed)
+        return read_recipe(self.data).federation(self.run.seed, prepare)
 
     def toml(self) -> str:
         """The whole experiment as TOML: reading it gives the same experiment."""
@@ -133,8 +138,10 @@ def toml_table(table: Mapping[str, object]) -> dict[str, object]:
     }
 
 
-def read_experiment(path: Path, changes: Sequence[str] = (), seed: int | None = None) -> Experiment:
-    """The experiment of a TOML file, with `--set` changes (`a.b=c`) and a seed laid over it."""
+def read_experiment(
+    path: Path, changes: Sequence[str] = (), seed: int | None = None, own: SettingsTable = MappingProxyType({})
+) -> Experiment:
+    """The experiment of a TOML file, with `--set` changes (`a.b=c`), a seed, and keys of `[data]` laid over it."""
     try:
         size = path.stat().st_size if path.is_file() else -1
     except OSError:  # a name that cannot be one
@@ -148,6 +155,8 @@ def read_experiment(path: Path, changes: Sequence[str] = (), seed: int | None = 
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError("the experiment is not TOML", where=str(path), got=str(error), need="valid TOML") from None
     apply_changes(tables, [*changes, *([] if seed is None else [f"run.seed={seed}"])])
+    if own and isinstance(data := tables.setdefault("data", {}), dict):
+        data.update(own)
     try:
         return experiment_from(tables, where=str(path))
     except NameTaken:
@@ -203,10 +212,14 @@ def experiment_from(tables: Mapping[str, object], where: str = "the experiment")
             raise unknown_name_error(f"section [{name}]", where, name, SECTIONS)
         if not isinstance(table, Mapping):
             raise InputError(f"{name} is not a section", where=where, got=repr(table), need=f"[{name}]")
-    data, net, local, method, run, engine = (section(tables, name) for name in SECTIONS)
+    data = section(tables, "data")
+    recipe = None if data.get("source") == PYTHON else read_recipe(data)
+    sections = {name: section(tables, name) for name in SECTIONS}
+    net, local, method, run, engine = (
+        with_defaults(sections, recipe_defaults(recipe))[name] for name in SECTIONS if name != "data"
+    )
     plan = build_settings(RunSettings, run, where="run")
-    if data.get("source") != PYTHON:
-        recipe = read_recipe(data)
+    if recipe is not None:
         recipe.check_rounds(plan.rounds)
         data = recipe.table()
     if net.get("name") != PYTHON:
@@ -231,6 +244,15 @@ def experiment_from(tables: Mapping[str, object], where: str = "the experiment")
         engine=build_settings(ENGINES[engine_name], engine, where="engine"),
         selection=selection,
     )
+
+
+def recipe_defaults(recipe: Recipe | None) -> Mapping[Section, SettingsTable]:
+    """What sections have where nothing is said: of a user's own data what trains well on such."""
+    if recipe is not None and isinstance(recipe.data_settings, SiteTables):
+        return own_defaults("table", 0)
+    if recipe is not None and isinstance(recipe.data_settings, OwnData):
+        return own_defaults(recipe.data_settings.kind, recipe.data_settings.image_clients())
+    return {}
 
 
 def method_from(table: SettingsTable) -> tuple[AnyMethod, Selection]:

@@ -63,7 +63,9 @@ def run_rounds(
     by_chance = selection.selection == "random"
     clock = Clock(fleet, checkpoint.totals if checkpoint else {})
     if checkpoint is None:
+        before = fleet.ledger.totals()  # what a preparation took, before there was a net
         fleet = fleet.begin(0)
+        fleet.ledger.add_totals(before)
         with clock.measure_server(fleet.ledger):
             state, facts = method.start(fleet, first, at(0))
         selection_state = SelectionState()

@@ -1,5 +1,6 @@
 """Starting and resuming a run, and the run that they return."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -28,7 +29,7 @@ from fedclade.runs.method_state import restore_state, state_class
 from fedclade.runs.plugins import plugins_of, with_package
 from fedclade.store.checkpoints import Checkpoint
 from fedclade.store.events import ResumeEvent
-from fedclade.store.files import EXPERIMENT_FILE, new_run_name
+from fedclade.store.files import EXPERIMENT_FILE, PREPARATION_FILE, new_run_name
 from fedclade.store.run_folder import RunFolder
 
 
@@ -43,6 +44,12 @@ class Run:
     path: Path
     result: Mapping[str, object]
     net: Net
+
+    @property
+    def notes(self) -> list[str]:
+        """What a user should know of the data: what was set aside, and what was left out."""
+        found = self.folder.environment().get("notes", [])
+        return [str(each) for each in found] if isinstance(found, list) else []
 
     @property
     def accuracy(self) -> float:
@@ -126,9 +133,11 @@ def start(
         "tensors": [] if experiment.local.blind else [str(piece) for piece in net.pieces],
         "path": place.path(net),
         **({"network_sha256": network} if network else {}),
+        **({"preparation_sha256": sha256(place.preparation)} if place.preparation else {}),
+        **({"notes": list(place.notes)} if place.notes else {}),
         **({"plugins": used} if (used := plugins_of(experiment)) else {}),
     }
-    with RunFolder.create(path, experiment.toml(), known) as folder:
+    with RunFolder.create(path, experiment.toml(), known, place.preparation) as folder:
         return finish_run(experiment, place, net, folder, None, progress)
 
 
@@ -154,6 +163,7 @@ def resume(
         place = backend or backend_for(experiment, federation)
         noted = folder.environment()
         check_sha256("the data are not those", path, place.fingerprint, str(noted.get("data_sha256")))
+        check_preparation(path, folder.preparation(), place.preparation)
         net = build_net(experiment, place, own_net)
         if folder.is_finished:
             return Run(path.absolute(), folder.result(), net)
@@ -180,6 +190,17 @@ def check_sha256(what: str, run: Path, got: str, need: str) -> None:
     if got != need:
         what = f"{what} that the run was started with"
         raise InputError(what, where=str(run), got=f"SHA-256 {got[:12]}...", need=f"{need[:12]}...")
+
+
+def check_preparation(run: Path, got: bytes, need: bytes) -> None:
+    """An error if the file of a run is not the preparation that its data give."""
+    if got != need:
+        what, where = f"{PREPARATION_FILE} is damaged", str(run / PREPARATION_FILE)
+        raise Damaged(what, where=where, got=f"SHA-256 {sha256(got)[:12]}...", need=f"{sha256(need)[:12]}...")
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def read_run_experiment(path: Path) -> Experiment:
@@ -215,6 +236,8 @@ def finish_run(
     try:
         with backend.fleet(net) as fleet:
             first = partial(initial_row, net, experiment)
+            if checkpoint is None:
+                fleet.ledger.add_totals(backend.preparation_bytes)
             verdict, models = run_rounds(experiment, fleet, first, backend.truth_at, folder, checkpoint, progress)
             head = {"run": str(folder.path), "method": experiment.method_name, "seed": experiment.run.seed}
             result = {**head, **verdict, "path": backend.path(net)}

@@ -2,11 +2,12 @@
 
 experiment.toml    all settings, with defaults
 environment.json   versions, machine, the data's fingerprint
+preparation.json   how raw columns or images became inputs, where they did
 events.jsonl       one event per line (`fedclade.store.events`)
 arrays/            the arrays of events, one file for each event that has any
 clients.parquet    per round and client: accuracy, loss, group, bytes, took part (clients.arrows while it runs)
 checkpoint/        the last two states: round-00007/ with a manifest of checksums
-models/            the final models, one row for each distinct one, and which client has which
+models/            the final models, one row for each distinct one, and which client has which; and the preparation
 result.json        the verdict; when it is there, the run is finished
 report.html        the report, if one was written
 lock               held by the process that writes
@@ -23,6 +24,7 @@ from fedclade.core import InputError
 
 EXPERIMENT_FILE = "experiment.toml"
 ENVIRONMENT_FILE = "environment.json"
+PREPARATION_FILE = "preparation.json"
 EVENTS_FILE = "events.jsonl"
 ARRAYS_FOLDER = "arrays"
 CLIENTS_FILE, CLIENTS_LOG = "clients.parquet", "clients.arrows"
@@ -34,11 +36,12 @@ MANIFEST_FILE = "manifest.json"
 RESULT_FILE = "result.json"
 REPORT_FILE = "report.html"
 LOCK_FILE = "lock"
+BASELINES_FOLDER = "baselines"  # runs of other methods on the same data, beside the run of own data
 
 MODEL_FILES = (MANIFEST_FILE, ROWS_FILE, ASSIGNMENT_FILE)
 RUN_FILES = {
     *(EXPERIMENT_FILE, ENVIRONMENT_FILE, EVENTS_FILE, ARRAYS_FOLDER, CLIENTS_FILE, CLIENTS_LOG),
-    *(CHECKPOINTS_FOLDER, MODELS_FOLDER, RESULT_FILE, REPORT_FILE, LOCK_FILE),
+    *(CHECKPOINTS_FOLDER, MODELS_FOLDER, RESULT_FILE, REPORT_FILE, LOCK_FILE, PREPARATION_FILE),
 }
 """All that runs and reports write into a run folder."""
 
@@ -53,7 +56,10 @@ def is_partial(name: str) -> bool:
     return name.startswith(".") and name.endswith(".new")
 
 
-STARTUP_FILES = {LOCK_FILE, ENVIRONMENT_FILE, partial_name(ENVIRONMENT_FILE), partial_name(EXPERIMENT_FILE)}
+STARTUP_FILES = {
+    *(LOCK_FILE, ENVIRONMENT_FILE, PREPARATION_FILE, BASELINES_FOLDER),
+    *map(partial_name, (ENVIRONMENT_FILE, PREPARATION_FILE, EXPERIMENT_FILE)),
+}
 """A folder with no others is not yet a run."""
 
 

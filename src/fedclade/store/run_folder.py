@@ -59,8 +59,10 @@ class RunFolder:
     # -- making and opening -------------------------------------------------------------------------------------------
 
     @classmethod
-    def create(cls, path: Path, experiment: str, environment: Mapping[str, object]) -> "RunFolder":
-        """A new folder, held by this process."""
+    def create(
+        cls, path: Path, experiment: str, environment: Mapping[str, object], preparation: bytes = b""
+    ) -> "RunFolder":
+        """A new folder, held by this process. `preparation`: how raw data became inputs, as JSON."""
         if not files.is_free(path):
             holder = lock.holder_of(path)
             got = f"a run that {holder} is writing" if holder else "something that is there already"
@@ -74,6 +76,8 @@ class RunFolder:
                 folder.close()
                 raise lock.locked_error(path, "a run that was started at the same time")
             write_file(path / files.ENVIRONMENT_FILE, json.dumps(environment, indent=2).encode())
+            if preparation:
+                write_file(path / files.PREPARATION_FILE, preparation)
             write_file(path / files.EXPERIMENT_FILE, experiment.encode())  # last: a folder with both is a run
             folder._experiment_digest = digest(experiment.encode())
             folder._start_logs()
@@ -143,6 +147,8 @@ class RunFolder:
                 files.ROWS_FILE: safetensors.numpy.save(model_arrays(models)),
                 files.ASSIGNMENT_FILE: json.dumps(models.row_by_client, indent=0).encode(),
             }
+            own = {files.PREPARATION_FILE: made} if (made := self.preparation()) else {}
+            content |= own
             verdict = json.dumps(json_value(result), indent=2, allow_nan=False).encode()
             manifest = {
                 "files": {name: digest(each) for name, each in content.items()},
@@ -151,6 +157,7 @@ class RunFolder:
                     files.EVENTS_FILE: events.mark["sha256"],
                     files.EXPERIMENT_FILE: self._experiment_digest,
                     files.RESULT_FILE: digest(verdict),
+                    **{name: digest(each) for name, each in own.items()},
                     **self._array_files(),
                 },
             }
@@ -252,6 +259,13 @@ class RunFolder:
     def environment(self) -> dict[str, object]:
         """Where the run was made."""
         return self._read_json(files.ENVIRONMENT_FILE)
+
+    def preparation(self) -> bytes:
+        """How raw data became inputs, as JSON; empty where they were inputs already."""
+        try:
+            return (self.path / files.PREPARATION_FILE).read_bytes()
+        except FileNotFoundError:
+            return b""
 
     @overload
     def events(self) -> Iterator[Event]: ...

@@ -1,7 +1,8 @@
 """The table of verbs: all that a server can ask of a client.
 
 Each verb stands here with its fields (what a request says beside the round and the models), the forms of the arrays in
-its reply, and the faults that forms do not see. Its handler is in `fedclade.client.handlers`.
+its reply, and the faults that forms do not see; those about the columns of tables stand in `fedclade.wire.columns`. Its
+handler is in `fedclade.client.handlers`.
 """
 
 from dataclasses import replace
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from fedclade.core import InputError, settings
+from fedclade.wire.columns import COLUMN_COUNTS, COLUMN_SUMS, COLUMNS
 from fedclade.wire.forms import MAX_MAGNITUDE, Form, bounded_form, number_form
 from fedclade.wire.message import Reply, Request
 from fedclade.wire.verb import AnyVerb, Verb
@@ -253,7 +255,11 @@ CHANGED = Verb(name="changed", fields=ChangedFields, forms=lambda _: {"changed":
 
 
 VERBS: dict[str, AnyVerb] = {
-    verb.name: verb for verb in (TRAIN, TRAIN_BEST, LOSSES, EVALUATE, SKETCH, SCATTER, MOMENTS, CHANGED)
+    verb.name: verb
+    for verb in (
+        *(TRAIN, TRAIN_BEST, LOSSES, EVALUATE, SKETCH, SCATTER, MOMENTS, CHANGED),
+        *(COLUMNS, COLUMN_COUNTS, COLUMN_SUMS),
+    )
 }
 """By the name that stands in messages."""
 

@@ -312,8 +312,10 @@ def test_where_nothing_can_be_judged_nothing_is_sure(two_groups: Federation) -> 
 def test_find_groups_wants_a_federation_and_flt(two_groups: Federation) -> None:
     with pytest.raises(fc.FedcladeError, match="this method has no one-shot step, find_groups: got FedAvg"):
         fc.find_groups(two_groups, fc.FedAvg())  # type: ignore[arg-type]  # what is tested
-    with pytest.raises(fc.FedcladeError, match="this is not a federation, find_groups"):
-        fc.find_groups("mnist")  # type: ignore[arg-type]  # what is tested
+    with pytest.raises(fc.FedcladeError, match=r"there is no such file or folder, data\.path: got 'mnist'"):
+        fc.find_groups("mnist")
+    with pytest.raises(fc.FedcladeError, match="neither a federation nor a table, find_groups: got int"):
+        fc.find_groups(7)
 
 
 def test_more_groups_than_clients_cannot_be(two_groups: Federation, tmp_path: Path) -> None:

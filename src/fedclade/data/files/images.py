@@ -17,6 +17,8 @@ from fedclade.data.files.open_file import kind_of, open_checked
 
 FORMATS = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".webp": "WEBP", ".bmp": "BMP"}
 MAX_PIXELS = 16_000_000  # of one image
+MAX_SIDE = 4096  # pixels, of a size that images are brought to
+REDUCING_GAP = 64.0  # a side that is longer by more is averaged in blocks first: a filter takes 48 bytes a pixel
 GREY = ("1", "L", "LA")
 COLOUR = ("P", "PA", "RGB", "RGBA", "RGBX", "CMYK", "YCbCr")
 DECODE_ERRORS = (
@@ -51,14 +53,26 @@ def read_header(path: Path) -> ImageHeader:
 
 
 def read_pixels(path: Path, size: tuple[int, int], *, grey: bool) -> NDArray[np.uint8]:
-    """The image as bytes (1, height, width), or (3, height, width) in colour; transparency is dropped."""
+    """The image, brought to this width and height, as bytes (1, height, width), or (3, height, width) in colour.
+
+    Transparency is dropped.
+    """
     with open_image(path) as image:
-        if image.size != size:
-            raise InputError("the image has changed", where=str(path), got=str(image.size), need=str(size))
         if image.mode in ("P", "PA"):  # by way of RGBA: Pillow warns of palettes with transparency
             image = image.convert("RGBA")
-        pixels = np.asarray(image.convert("L" if grey else "RGB"), np.uint8)
+        pixels = np.asarray(resize_image(image.convert("L" if grey else "RGB"), size), np.uint8)
     return pixels[None] if grey else np.ascontiguousarray(pixels.transpose(2, 0, 1))
+
+
+def resize_image(image: Image.Image, size: tuple[int, int]) -> Image.Image:
+    """The image with this width and height, whatever the ratio of its sides; the same where it has them.
+
+    A side that is too long goes through Lanczos' filter, which averages, and then one that is too short is interpolated
+    linearly: in this order nothing in between is larger than the image or the result.
+    """
+    smaller = (min(image.width, size[0]), min(image.height, size[1]))
+    shrunk = image.resize(smaller, Image.Resampling.LANCZOS, reducing_gap=REDUCING_GAP)
+    return shrunk.resize(size, Image.Resampling.BILINEAR)
 
 
 @contextmanager

@@ -74,7 +74,7 @@ def check_column_count(path: Path, columns: int) -> None:
 
 def check_ending(path: Path, known: tuple[str, ...]) -> None:
     """An error unless the file's ending is one of the known ones."""
-    if path.suffix.lower() not in known:
+    if not path.name.lower().endswith(known):
         got, need = f'"{path.suffix}"', ", ".join(known)
         do = "convert the file, or leave it out"
         raise InputError("the ending is not known", where=str(path), got=got, need=need, do=do)

@@ -5,8 +5,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fedclade.data.columns import is_text
 from fedclade.data.files.open_file import check_column_count, check_unpacked, kind_of, open_checked, wrong_format_error
+from fedclade.data.raw_table import is_text
 
 
 def read_parquet(path: Path) -> pa.Table:

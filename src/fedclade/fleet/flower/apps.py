@@ -9,7 +9,7 @@ from flwr.clientapp import ClientApp
 from flwr.serverapp import Grid, ServerApp
 
 from fedclade.core import FedcladeError
-from fedclade.fleet.flower.messages import ENROL, header_in, pack_message, rows_in
+from fedclade.fleet.flower.messages import ENROL, MAX_REQUEST_LENGTH, header_in, pack_message, request_arrays_in
 from fedclade.fleet.site import FindClient, OwnNet, answer, enrol
 from fedclade.wire import Arrays
 from fedclade.wire.verbs import EVALUATE, TRAIN, VERBS
@@ -28,11 +28,14 @@ def client_app(find: FindClient, own_net: OwnNet | None = None, *, send_error_te
     def handle(name: str, message: Message, context: Context) -> Message:
         arrays: Arrays = {}
         try:
-            header, held = header_in(message.content), find(context.node_config, str(context.run_id))
+            header, held = (
+                header_in(message.content, MAX_REQUEST_LENGTH),
+                find(context.node_config, str(context.run_id)),
+            )
             if name == ENROL:
-                reply = enrol(header, held)
+                reply = enrol(header, request_arrays_in(message.content), held)
             else:
-                reply, arrays = answer(header, rows_in(message.content), held, own_net)
+                reply, arrays = answer(header, request_arrays_in(message.content), held, own_net)
         except Exception as error:
             log.exception("%s failed", name)
             reply, arrays = {"failure": repr(error) if send_error_text else f"{type(error).__name__} in {name}"}, {}

@@ -150,8 +150,12 @@ class FlowerTransport:
         self._pending = {sent: (node, end) for sent, (node, end) in self._pending.items() if end > now}
         busy = {node for node, _ in self._pending.values()}
         asked = [node for node in sorted(unknown_nodes - busy) if self._refused_nodes.get(node, (0, 0.0))[1] <= now]
-        header = {**self._spec.header(), "number": number}
-        for sent, node in self._push(ENROL, self._deadlines.enrol, asked, lambda _: pack_message(header, {}), number):
+        header, arrays = {**self._spec.header(), "number": number}, self._spec.arrays()
+
+        def content(_: int) -> RecordDict:
+            return pack_message(header, arrays)
+
+        for sent, node in self._push(ENROL, self._deadlines.enrol, asked, content, number):
             if sent:
                 self._pending[sent] = (node, now + self._deadlines.enrol)
 
@@ -187,7 +191,7 @@ class FlowerTransport:
         def content(node: int) -> RecordDict:
             request = requests[clients[node]]
             header = {"request": request_header(request), "now": round_header(request.now)}
-            return pack_message({**self._spec.header(), **header}, {"rows": request.rows})
+            return pack_message({**self._spec.header(), **header}, {"rows": request.rows, **self._spec.arrays()})
 
         waiting: dict[str, ClientId] = {}
         for sent, node in self._push(verb.name, deadline, list(clients), content, number):

@@ -8,12 +8,13 @@ import numpy as np
 from flwr.app import Array, ArrayRecord, ConfigRecord, Message, RecordDict
 from numpy.typing import NDArray
 
-from fedclade.core import Rows
 from fedclade.wire import Arrays, Form, quote
 
 ENROL = "enrol"  # the one message that is no verb: a node says which client it is
 RAW = "fedclade.raw"  # how an array is written: its bytes, in C order; the dtype says which end comes first
-MAX_HEADER_LENGTH = 2**16  # characters
+MAX_HEADER_LENGTH = 2**16  # characters, of a reply
+MAX_REQUEST_LENGTH = 2**24  # characters: a request may name many columns and thresholds
+REQUEST_TYPES = {"rows": np.float32, "preparation": np.uint8}
 LATE = 3  # Flower's error code of a message that expired
 ERRORS = {2: "its code raised an exception", LATE: "no answer in time", 5: "its node is gone"}
 
@@ -32,11 +33,11 @@ def pack_message(header: Mapping[str, object], arrays: Arrays) -> RecordDict:
     return RecordDict({"header": ConfigRecord({"json": json.dumps(header)}), "arrays": ArrayRecord(raw)})
 
 
-def header_in(content: RecordDict) -> dict[str, object]:
+def header_in(content: RecordDict, max_length: int = MAX_HEADER_LENGTH) -> dict[str, object]:
     """The header of a message, or ValueError."""
     record = content.config_records.get("header")
     text = None if record is None else record.get("json")
-    if not isinstance(text, str) or len(text) > MAX_HEADER_LENGTH:
+    if not isinstance(text, str) or len(text) > max_length:
         raise ValueError("no header" if not isinstance(text, str) else f"header: got {len(text)} characters")
     try:
         header = json.loads(text)
@@ -66,12 +67,14 @@ def arrays_in(content: RecordDict, forms: Mapping[str, Form]) -> dict[str, NDArr
     return found
 
 
-def rows_in(content: RecordDict) -> Rows:
-    """The models that the server sent along."""
-    array = content.array_records["arrays"].get("rows")
-    if array is None:
-        return np.zeros((0, 0), np.float32)
-    return np.frombuffer(array.data, np.float32).reshape(array.shape)
+def request_arrays_in(content: RecordDict) -> dict[str, NDArray[np.generic]]:
+    """What the server sent along: models, and how rows of a table become inputs."""
+    record: Mapping[str, Array] = content.array_records["arrays"]
+    return {
+        name: np.frombuffer(record[name].data, dtype).reshape(record[name].shape)
+        for name, dtype in REQUEST_TYPES.items()
+        if name in record
+    }
 
 
 def reply_header_in(message: Message | str, node: int) -> dict[str, object]:

@@ -1,0 +1,154 @@
+"""What each column is for: an input of some kind, or left out, or something that cannot be used as it is."""
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from fedclade.core import ClientId
+from fedclade.core.preparation import ColumnChoices
+from fedclade.core.problems import Problem, shell_word
+from fedclade.fleet.results import ClientTable, ColumnFacts
+
+Role: TypeAlias = Literal["number", "boolean", "date", "category", "text"]
+NEARLY_ALL = 0.9  # of the clients
+MIN_ROWS = 10  # rows of a client: in fewer, what is no id can be unique and rising by chance
+MAX_CODES = 20  # different values of a client: whole numbers among text are codes, if they are no more
+MIN_WORDS = 3.0  # words in a cell of free text, in the mean
+MIN_DIFFERENT = 0.5  # of the cells: free text hardly ever repeats
+NO_NAME = re.compile(r"\s*|unnamed:? ?\d+|\.\.\.\d+|__index_level_\d+__", re.IGNORECASE)
+ID_NAME = re.compile(r"(.*[_ ])?(id|uuid|guid|index|idx|row|rownum|nr|key)", re.IGNORECASE)
+YEAR_NAME = re.compile(r"(.*[_ ])?(year|yr|jahr|annee|ano)", re.IGNORECASE)
+MAX_SHOWN = 10  # columns that an error names
+KIND_ROLES: Mapping[str, Role] = {"number": "number", "boolean": "boolean", "date": "date"}
+"""The role of a kind; all others are categories."""
+
+
+@dataclass
+class Roles:
+    """What is known of the columns of all tables."""
+
+    roles: dict[str, Role] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+    """Columns that are no input, and why."""
+    problems: list[Problem] = field(default_factory=list)
+
+
+def decide_roles(tables: Mapping[ClientId, ClientTable], choices: ColumnChoices) -> Roles:
+    """The roles of all columns, in the order of the tables."""
+    found = Roles()
+    columns = list(dict.fromkeys(name for table in tables.values() for name in table.columns))
+    check_names(columns, choices, found)
+    for column in columns:
+        if column in choices.without or (choices.only and column not in choices.only):
+            continue
+        facts = [(table.rows, table.columns[column]) for table in tables.values() if column in table.columns]
+        decide_role(column, facts, len(tables), choices, found)
+    return found
+
+
+def check_names(columns: Sequence[str], choices: ColumnChoices, found: Roles) -> None:
+    """Add a problem for each column that is named and not there."""
+    for setting in ("without", "only", "keep", "categorical", "numeric", "text"):
+        for name in getattr(choices, setting):
+            if name not in columns:
+                near = difflib.get_close_matches(name, columns, n=1, cutoff=0.5)
+                do = f'did you mean "{near[0]}"?' if near else f"name a column that is there: {first_names(columns)}"
+                found.problems.append(Problem(name, f"is not there (--{setting})", do))
+
+
+def first_names(columns: Sequence[str]) -> str:
+    """Some names, for an error."""
+    return ", ".join(columns[:MAX_SHOWN]) + (", ..." if len(columns) > MAX_SHOWN else "")
+
+
+def decide_role(
+    column: str, facts: Sequence[tuple[int, ColumnFacts]], clients: int, choices: ColumnChoices, found: Roles
+) -> None:
+    """Add the role of one column, why it is left out, or what is wrong with it."""
+    kept = column in (*choices.keep, *choices.categorical, *choices.numeric, *choices.text, *choices.only)
+    fault = next((fact.fault or "cannot be read" for _, fact in facts if fact.kind == "unusable"), "")
+    if fault:
+        found.problems.append(Problem(column, fault, f"leave it out: --without {shell_word(column)}"))
+    elif 2 * len(facts) <= clients:
+        found.left_out[column] = f"only {len(facts)} of {clients} clients have it"
+    elif NO_NAME.fullmatch(column) and not kept:
+        found.left_out[column] = "an index without a name"
+    elif not any(fact.filled for _, fact in facts):
+        found.left_out[column] = "empty in every row"
+    elif column in choices.text:
+        found.roles[column] = "text"
+    elif column in choices.categorical:
+        found.roles[column] = "category"
+    elif column in choices.numeric:
+        found.roles[column] = "number"
+    else:
+        kind = usual_kind([fact for _, fact in facts])
+        if problem := mixed_problem(column, [fact for _, fact in facts]):
+            found.problems.append(problem)
+        elif kind == "category" and is_free_text([fact for _, fact in facts]) and column not in choices.keep:
+            name = shell_word(column)
+            do = f"leave it out: --without {name}, or use its words: --text {name}"
+            found.problems.append(Problem(column, "holds free text", do))
+        elif not kept and (reason := id_reason(column, kind, facts)):
+            found.left_out[column] = reason
+        else:
+            found.roles[column] = kind
+
+
+def usual_kind(facts: Sequence[ColumnFacts]) -> Role:
+    """The kind that all clients say; where they differ, a column is of categories."""
+    kinds = {fact.kind for fact in facts if fact.filled}
+    if kinds == {"number", "boolean"}:
+        return "number"
+    return KIND_ROLES.get(kinds.pop(), "category") if len(kinds) == 1 else "category"
+
+
+def mixed_problem(column: str, facts: Sequence[ColumnFacts]) -> Problem | None:
+    """What is wrong with a column of measured numbers, or of dates, in which some cells are something else."""
+    kinds = Counter(fact.kind for fact in facts if fact.filled)
+    name = shell_word(column)
+    dates, numbers = kinds["date"] + kinds["dates and text"], kinds["number"] + kinds["numbers and text"]
+    if kinds["date"] < kinds.total() <= 2 * dates:
+        do = f"correct its dates, or leave it out: --without {name}"
+        return Problem(column, "holds dates, and text among them", do)
+    if not kinds["number"] + kinds["boolean"] < kinds.total() <= 2 * numbers:
+        return None
+    numeric = [fact for fact in facts if fact.filled and fact.kind in ("number", "numbers and text")]
+    is_measured = any(not fact.is_whole or fact.different > MAX_CODES for fact in numeric)
+    if not is_measured and kinds["number"] < NEARLY_ALL * kinds.total():
+        return None
+    do = f"such cells count as empty with --numeric {name}; all are categories with --categorical {name}"
+    return Problem(column, "holds numbers, and text among them", do)
+
+
+def is_free_text(facts: Sequence[ColumnFacts]) -> bool:
+    """Whether cells are sentences, which hardly ever repeat."""
+    texts = [fact for fact in facts if fact.kind == "text"]
+    filled = max(sum(fact.filled for fact in texts), 1)
+    words = sum(fact.words * fact.filled for fact in texts) / filled
+    return words >= MIN_WORDS and sum(fact.different for fact in texts) >= MIN_DIFFERENT * filled
+
+
+def id_reason(column: str, kind: Role, facts: Sequence[tuple[int, ColumnFacts]]) -> str:
+    """Why a column is an id and no feature; empty if it is none."""
+    some = [fact for rows, fact in facts if rows >= 2]
+    large = [fact for rows, fact in facts if rows >= MIN_ROWS]
+
+    def nearly_all(flag: Callable[[ColumnFacts], bool]) -> bool:
+        """Of all clients, and of those with many rows alone: many small ones must not outvote these."""
+        return len(some) >= 2 and all(sum(map(flag, each)) >= NEARLY_ALL * len(each) for each in (some, large))
+
+    if kind == "category" and nearly_all(lambda fact: fact.is_unique):
+        return "an id: no text comes twice at a client"
+    if kind != "number" or not nearly_all(lambda fact: fact.is_whole):
+        return ""
+    if YEAR_NAME.fullmatch(column) or nearly_all(lambda fact: fact.has_years):
+        return ""
+    if nearly_all(lambda fact: fact.is_rising):
+        return "an id: whole numbers that rise from row to row"
+    if ID_NAME.fullmatch(column) and nearly_all(lambda fact: fact.is_unique):
+        return "an id: whole numbers, none twice at a client"
+    return ""

@@ -1,0 +1,43 @@
+"""Settings that train well on a user's own data, where the user names none.
+
+Measured on tables with natural clients (docs/explanation.md): inputs are standardised, so that a large step is safe; a
+large batch keeps the models of small clients close to each other; a small net is enough.
+"""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from fedclade.data.own import OwnKind
+
+Section = Literal["net", "local", "run"]
+DEFAULTS: dict[OwnKind, dict[Section, dict[str, object]]] = {
+    "table": {
+        "net": {"hidden": 64, "dropout": 0.0},
+        "local": {"batch": 128, "lr": 0.5},
+        "run": {"rounds": 200},
+    },
+    "images": {"net": {}, "local": {"lr": 0.1}, "run": {}},
+}
+NET = "mlp"  # whose settings these are
+FEW_CLIENTS = 20  # fewer images' clients all take part in every round; the rows of a table are cheap
+
+
+def own_defaults(kind: OwnKind, clients: int) -> dict[Section, dict[str, object]]:
+    """The defaults of the sections, for data of this kind; `clients` counts only for images."""
+    known = DEFAULTS[kind]
+    if kind == "table" or clients < FEW_CLIENTS:
+        return {**known, "run": {**known["run"], "participation": 1.0}}
+    return known
+
+
+def with_defaults(
+    tables: Mapping[str, Mapping[str, object]], defaults: Mapping[Section, Mapping[str, object]]
+) -> dict[str, Mapping[str, object]]:
+    """The sections with these values where they have none; another net has defaults of its own."""
+    made = dict(tables)
+    for section, values in defaults.items():
+        given = tables.get(section, {})
+        if section == "net" and given.get("name", NET) != NET:
+            continue
+        made[section] = {**values, **given}
+    return made

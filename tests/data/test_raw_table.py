@@ -1,0 +1,133 @@
+"""Columns of a table as they were written: what each holds, and the value of every cell."""
+
+import datetime as dt
+from decimal import Decimal
+from math import nan
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from fedclade.data.raw_table import RawColumn, read_column, text_column
+from fedclade.data.tables import arrow_table
+
+DAY = 86400.0
+DAY_OF_2024 = 19723 * DAY  # 54 years of 365 days and 13 days of leap years behind 1970
+
+
+def read(values: object, **options: bool) -> RawColumn:
+    """The only column of a table."""
+    return read_column(arrow_table({"x": values}, "mine").column("x"), **options)
+
+
+def cells(column: RawColumn) -> list[str | None]:
+    """The cells of a column of text."""
+    assert column.kind == "text"
+    return [column.texts[code] if code >= 0 else None for code in column.codes()]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "numbers"),
+    [
+        ([1, None, 3], "number", [1, nan, 3]),
+        ([1.5, float("nan")], "number", [1.5, nan]),
+        (np.array([1, 2], ">f8"), "number", [1, 2]),
+        (np.array([1, 2], np.float16), "number", [1, 2]),
+        (np.array([1, 2], np.longdouble), "number", [1, 2]),
+        ([Decimal("1.50"), None], "number", [1.5, nan]),
+        (pa.array([Decimal("1.50")], pa.decimal32(5, 2)), "number", [1.5]),
+        ([2**70, 1], "number", [2.0**70, 1]),
+        (["1", "2.5", "-1e3", "", " ", None], "number", [1, 2.5, -1000, nan, nan, nan]),
+        (["1", "2.5", "1"], "number", [1, 2.5, 1]),
+        (pa.array(["1", "2.5", "1"]).dictionary_encode(), "number", [1, 2.5, 1]),
+        (pa.array([3, 4, 3]).dictionary_encode(), "number", [3, 4, 3]),
+        (pc.run_end_encode(pa.array([3, 3, 4])), "number", [3, 3, 4]),
+        ([dt.timedelta(hours=1), dt.timedelta(milliseconds=5)], "number", [3600, 0.005]),
+        ([True, None, False], "boolean", [1, nan, 0]),
+        (["TRUE", "false", ""], "boolean", [1, 0, nan]),
+        ([dt.date(2024, 1, 1), None], "date", [DAY_OF_2024, nan]),
+        (pa.array([dt.date(2024, 1, 2)], pa.date64()), "date", [DAY_OF_2024 + DAY]),
+        ([dt.datetime(2024, 1, 1, 1)], "date", [DAY_OF_2024 + 3600]),
+        (pd.Series([pd.Timestamp("2024-01-01 02:00", tz="Europe/Berlin")]), "date", [DAY_OF_2024 + 3600]),
+        (np.array(["2024", "1970"], "M8[Y]"), "date", [DAY_OF_2024, 0]),
+        (pa.array([2**61]).cast(pa.timestamp("s")), "date", [2.0**61]),
+        (pd.period_range("2024-01-01", periods=2), "date", [DAY_OF_2024, DAY_OF_2024 + DAY]),
+        (["2024-01-01", "2024-01-02"], "date", [DAY_OF_2024, DAY_OF_2024 + DAY]),
+        (["2024-01-01", "2024-01-01 00:00:01.5"], "date", [DAY_OF_2024, DAY_OF_2024 + 1.5]),
+        (["2024-01-01T02:00:00+02:00", "2024-01-01T00:00:00Z"], "date", [DAY_OF_2024, DAY_OF_2024]),
+        (["1.1.2024", "02.01.2024"], "date", [DAY_OF_2024, DAY_OF_2024 + DAY]),
+        (["01.01.2024 10:30", "01.01.2024 00:01"], "date", [DAY_OF_2024 + 37800, DAY_OF_2024 + 60]),
+        (["1/2/2024", "1/31/2024"], "date", [DAY_OF_2024 + DAY, DAY_OF_2024 + 30 * DAY]),
+        (["2/1/2024", "31/1/2024"], "date", [DAY_OF_2024 + DAY, DAY_OF_2024 + 30 * DAY]),
+        ([None, None], "empty", [nan, nan]),
+        (["", " "], "empty", [nan, nan]),
+    ],
+)
+def test_numbers_truth_values_and_dates(values: object, kind: str, numbers: list[float]) -> None:
+    column = read(values)
+    assert column.kind == kind
+    np.testing.assert_array_equal(column.values, numbers)
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        (["a", "", None, " ", "b", "a"], ["a", None, None, None, "b", "a"]),
+        (["01", "2"], ["01", "2"]),  # a code, and no number
+        (["1", "2,5"], ["1", "2,5"]),
+        (["1/2/2024", "2/1/2024"], ["1/2/2024", "2/1/2024"]),  # in which order is not known
+        (["31.12.2024", "soon"], ["31.12.2024", "soon"]),
+        ([1, "a", 2.0, 2.5, None, True], ["1", "a", "2", "2.5", None, "True"]),
+        (pd.Series(["a", pd.NA, pd.NaT, np.nan, 1], dtype=object), ["a", None, None, None, "1"]),
+        (pd.Series(["\ud800"], dtype=object), ["\\ud800"]),
+        (pd.arrays.IntervalArray.from_breaks([0, 1, 2]), ["(0, 1]", "(1, 2]"]),
+        (pa.DictionaryArray.from_arrays([0, 1, 2, None], ["a", "b", "a", "c"]), ["a", "b", "a", None]),
+    ],
+)
+def test_texts(values: object, texts: list[str | None]) -> None:
+    column = read(values)
+    assert cells(column) == texts
+    assert set(column.texts) == set(texts) - {None}
+
+
+def test_dictionaries_of_several_chunks_are_one() -> None:
+    chunks = [pa.DictionaryArray.from_arrays([0, 1], ["a", "b"]), pa.DictionaryArray.from_arrays([1, 0], ["b", "c"])]
+    assert cells(read_column(pa.chunked_array(chunks))) == ["a", "b", "c", "b"]
+
+
+@pytest.mark.parametrize(
+    ("values", "fault"),
+    [
+        ([[1], [2]], "holds lists"),
+        (np.zeros((2, 3)), "holds lists"),
+        ([{"a": 1}], "holds tables"),
+        ([b"ab"], "holds bytes"),
+        (pa.array([(1, 2, 3)], pa.month_day_nano_interval()), "holds values of type month_day_nano_interval"),
+        ([1.0, float("inf")], "is infinite in row 2"),
+        (["1", "-inf"], "is infinite in row 2"),
+    ],
+)
+def test_columns_that_cannot_be_used_say_why(values: object, fault: str) -> None:
+    column = read(values)
+    assert (column.kind, column.fault) == ("unusable", fault)
+    assert column.empty.all()
+
+
+def test_the_kind_may_be_chosen() -> None:
+    options: dict[str, Any] = {"text": True}
+    assert cells(read([1.0, 2.5, nan], **options)) == ["1", "2.5", None]
+    assert cells(read(["1", "2.50"], **options)) == ["1", "2.50"]
+    assert cells(read([True, False], **options)) == ["true", "false"]
+    assert cells(read([dt.date(2024, 1, 1)], **options)) == ["2024-01-01"]
+    np.testing.assert_array_equal(read(["01", "2", "?", ""], number=True).values, [1, 2, nan, nan])
+    assert read([True, False], number=True).kind == "number"
+    assert cells(text_column(read([7, 5.5, None, 7]))) == ["7", "5.5", None, "7"]
+    assert cells(text_column(read([True, None]))) == ["true", None]
+
+
+def test_rows_are_taken_from_all_columns() -> None:
+    column = read(["a", None, "b"]).rows(np.array([2, 1]))
+    assert cells(column) == ["b", None]

@@ -1,0 +1,176 @@
+"""Which columns are inputs, which are left out and why, and which cannot be used as they are."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fedclade.core import InputError
+from fedclade.core.preparation import NumberInput, Preparation
+from preparation.frames import federation_of, fit, spread
+
+ROWS = 240
+RNG = np.random.default_rng(5)
+X = RNG.normal(size=ROWS).tolist()
+TEXTS = [f"the engine of lorry {row} made a noise" for row in range(ROWS)]
+
+
+def left_out(values: list[Any], name: str = "c", clients: int = 12, **choices: Any) -> str:
+    """Why a column is left out; empty if it is not."""
+    return fit(spread({"x": X[: len(values)], name: values}, clients), **choices).left_out.get(name, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("record", list(range(ROWS))),  # over the whole file, clients in turn
+        ("record", [row // 12 for row in range(ROWS)]),  # from 0 at every client
+        ("record", [1_700_000_000 + 37 * row for row in range(ROWS)]),  # a time in seconds, too
+        ("record_id", RNG.permutation(ROWS).tolist()),  # in no order, but its name says it
+        ("record", [float(row) for row in range(ROWS)]),
+        ("record", [str(row) for row in range(ROWS)]),
+        ("code", [f"K{number:05}" for number in RNG.permutation(ROWS)]),
+        ("code", [f"{number:05}" for number in RNG.permutation(ROWS)]),
+    ],
+)
+def test_ids_are_left_out_unless_they_are_kept(name: str, values: list[Any]) -> None:
+    assert left_out(values, name).startswith("an id: ")
+    assert left_out(values, name, keep=(name,)) in ("", "no value is there 5 times at any client")
+
+
+@pytest.mark.parametrize("name", ["", " ", "Unnamed: 0", "__index_level_0__"])
+def test_a_column_without_a_name_is_an_index(name: str) -> None:
+    values = RNG.normal(size=ROWS).tolist()
+    assert left_out(values, name) == "an index without a name"
+    assert left_out(values, name, keep=(name,)) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("patient", RNG.permutation(ROWS).tolist()),  # whole numbers in no order may be a measurement
+        ("price", [row + 0.5 for row in range(ROWS)]),  # decimals are never ids
+        ("price", [f"{row}.25" for row in range(ROWS)]),
+        ("id", [row / 4 for row in range(ROWS)]),
+        ("year", [1800 + row // 12 for row in range(ROWS)]),
+        ("founded", [1920 + row // 12 for row in range(ROWS)]),  # they can all be years
+        ("age", RNG.integers(18, 90, ROWS).tolist()),
+        ("age", sorted(RNG.integers(18, 30, ROWS).tolist())),  # sorted, but there are ties at every client
+        ("id", RNG.integers(0, 5, ROWS).tolist()),
+        ("city", RNG.choice(["Oslo", "Lima", "Rome"], ROWS).tolist()),
+    ],
+)
+def test_what_is_no_id_stays(name: str, values: list[Any]) -> None:
+    assert left_out(values, name) == ""
+
+
+def test_an_id_need_not_be_one_at_every_client() -> None:
+    """One of twelve clients was merged from two, and counts again in its middle: it still is an index."""
+    values = [row // 12 for row in range(ROWS)]
+    assert left_out([5 if row == 120 else value for row, value in enumerate(values)]).startswith("an id")
+    assert left_out([5 if row >= 238 or 120 <= row < 122 else value for row, value in enumerate(values)]) == ""
+
+
+def test_many_small_clients_do_not_outvote_large_ones() -> None:
+    """At 60 clients of 2 rows an age can rise by chance; at 3 clients of 40 rows it does not."""
+    sites = [f"small{row // 2}" for row in range(120)] + [f"large{row % 3}" for row in range(120)]
+    ages = [30 + row % 2 for row in range(120)] + [20 + row % 50 for row in range(120)]
+    federation = federation_of({"x": X, "age": ages}, sites, [0, 1] * 120)
+    assert fit(federation).left_out == {}
+
+
+def test_an_index_is_found_at_small_clients() -> None:
+    assert left_out(list(range(90)), clients=30).startswith("an id")
+
+
+def site_names(federation_names: list[str]) -> Preparation:
+    sites = [f"s{row % 12}" for row in range(ROWS)]
+    names = [federation_names[row % 12 % len(federation_names)] for row in range(ROWS)]
+    return fit(federation_of({"x": X, "site_name": names}, sites, [0, 1, 1] * 80))
+
+
+def test_a_second_name_of_the_client_is_left_out() -> None:
+    found = site_names([f"Clinic {number}" for number in range(12)])
+    assert found.left_out["site_name"].startswith("a name of the client")
+    assert site_names(["north", "south"]).names == ("x", "site_name: north", "site_name: south")
+
+
+def test_a_second_name_of_the_client_can_be_kept() -> None:
+    sites = [f"s{row % 12}" for row in range(ROWS)]
+    federation = federation_of({"x": X, "name": [site.upper() for site in sites]}, sites, [0, 1, 1] * 80)
+    assert len(fit(federation, keep=("name",)).names) == 13
+
+
+def problem(values: list[Any], name: str = "c", **choices: Any) -> str:
+    with pytest.raises(InputError) as raised:
+        fit(spread({"x": X[: len(values)], name: values}, 12), **choices)
+    return str(raised.value)
+
+
+def test_free_text_is_refused_with_advice() -> None:
+    message = problem(TEXTS, "the note")
+    assert "column 'the note' holds free text" in message
+    assert "--without 'the note'" in message
+    assert "--text 'the note'" in message
+    assert left_out(TEXTS, without=("c",)) == ""
+
+
+def test_text_that_repeats_is_no_free_text() -> None:
+    assert left_out([TEXTS[row % 4] for row in range(ROWS)]) == ""
+
+
+@pytest.mark.parametrize("numbers", [RNG.normal(size=ROWS).round(3), RNG.integers(0, 500, ROWS)])
+def test_some_text_among_numbers_is_refused_with_advice(numbers: np.ndarray[Any, Any]) -> None:
+    values = [*map(str, numbers.tolist())]
+    values[7] = "n/a"
+    message = problem(values)
+    assert "column 'c' holds numbers, and text among them" in message
+    assert "--numeric c" in message
+    assert "--categorical c" in message
+
+
+def test_numbers_with_some_text_are_what_the_user_says() -> None:
+    values = [*map(str, RNG.normal(size=ROWS).round(3).tolist())]
+    values[7] = "n/a"
+    found = fit(spread({"x": X, "c": values}), numeric=("c",))
+    assert [type(each) for each in found.inputs] == [NumberInput, NumberInput]
+    codes = [str(row // 2 % 24) for row in range(ROWS)]  # at each of 2 clients, 24 codes, 5 times each
+    codes[0] = "7b"
+    with pytest.raises(InputError, match="numbers, and text among them"):
+        fit(spread({"x": X, "c": codes}, 2))
+    assert "c: 7" in fit(spread({"x": X, "c": codes}, 2), categorical=("c",)).names
+
+
+def test_a_few_codes_of_which_some_look_like_numbers_are_categories() -> None:
+    values = RNG.choice(["0", "1", "2", "3+"], ROWS).tolist()
+    assert fit(spread({"x": X, "c": values}, 4)).names == ("x", "c: 0", "c: 1", "c: 2", "c: 3+")
+
+
+def test_some_text_among_dates_is_refused_with_advice() -> None:
+    values = [f"2024-03-{1 + row % 28:02}" for row in range(ROWS)]
+    values[7] = "unknown"
+    assert "column 'c' holds dates, and text among them" in problem(values)
+
+
+def test_codes_with_leading_zeros_are_categories() -> None:
+    values = [f"{row % 4:03}" for row in range(ROWS)]
+    assert fit(spread({"x": X, "c": values}, 5)).names == ("x", "c: 000", "c: 001", "c: 002", "c: 003")
+
+
+def test_only_and_without() -> None:
+    columns = {"x": X, "y": X[::-1], "z": X[::-1]}
+    assert fit(spread(columns), only=("z", "x")).names == ("x", "z")
+    assert fit(spread(columns), without=("y",)).names == ("x", "z")
+    assert fit(spread(columns), without=("y",)).left_out == {}
+
+
+def test_every_column_that_is_not_there_is_named() -> None:
+    message = problem([*X], without=("absent", "cc"), numeric=("gone",))
+    for part in ("'absent'", "'cc'", "'gone'", "--numeric", 'did you mean "c"?'):
+        assert part in message
+
+
+def test_a_column_of_lists_is_refused() -> None:
+    message = problem([[1, 2]] * ROWS)
+    assert "column 'c' holds lists" in message
+    assert "--without c" in message
