@@ -201,7 +201,8 @@ def make_experiment(
         if name not in known:
             raise unknown_name_error(f"setting {name}", "train", name, known)
 
-    defaults = own_defaults(federation.kind, len(federation)) if federation.kind else {}
+    raw = federation.preparation is not None and federation.preparation.is_raw
+    defaults = own_defaults(federation.kind, len(federation), raw=raw) if federation.kind else {}
     known_values = {**defaults.get("local", {}), **defaults.get("run", {}), **settings}
 
     def pick(kind: type[SettingsT]) -> SettingsT:

@@ -122,7 +122,8 @@ def test_classes_are_given_beforehand(here: Path, machines: Path, capsys: pytest
     assert "holds 'leak', not among the classes" in error_of(
         f"run {machines.name} {COLUMNS} --classes none,seized", capsys
     )
-    assert "at least two different names" in error_of(f"run {machines.name} {COLUMNS} --classes none", capsys)
+    assert "at least two names, each once" in error_of(f"run {machines.name} {COLUMNS} --classes none,none", capsys)
+    assert "a file that is there" in error_of(f"run {machines.name} {COLUMNS} --classes other.txt", capsys)
 
 
 N = 400

@@ -2,13 +2,16 @@
 
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from fedclade.core import ClientId, InputError
+from fedclade.core.preparation import NumberInput
 from fedclade.data import Federation, build
 from fedclade.data.federation import Change
+from fedclade.data.load import prepare
 from fedclade.data.recipe import read_recipe
 from refusals import check_refused
 
@@ -174,3 +177,24 @@ def test_a_share_keeps_sizes_as_different_as_they_are() -> None:
     federation = classes(fewer={"examples": 5}, drift={"round": 3, "kind": "group", "share": 0.2})
     for client in changed(federation):
         assert len(federation.data_at(client, 3).train) == 5
+
+
+def test_a_table_is_prepared_from_the_rows_that_are_learned_from(tmp_path: Path) -> None:
+    """Not from those that clients do not keep, nor from clients that come later."""
+    rng = np.random.default_rng(0)
+    rows = [f"s{site},{rng.normal(10 * site):.3f},{rng.choice(['a', 'b'])}" for site in range(6) for _ in range(40)]
+    (tmp_path / "own.csv").write_text("site,x,label\n" + "\n".join(rows) + "\n")
+    own = {"source": "own", "path": str(tmp_path / "own.csv"), "client": "site"}
+    changes = {"fewer": {"examples": 7}, "newcomers": {"rounds": [2], "share": 0.34}}
+    found = read_recipe({**own, **changes}).federation(0, prepare)
+    raw = read_recipe({**own, **changes}).federation(0)
+    kept = np.concatenate([raw[client].train.index for client in raw.clients_at(0)])
+    assert (len(raw.clients_at(0)), len(kept)) == (4, 28)
+    table = raw["s0"].train.pool.table
+    assert table is not None
+    values = table.columns["x"].values[kept]
+    assert found.preparation is not None
+    (number,) = found.preparation.inputs
+    assert isinstance(number, NumberInput)
+    assert (number.centre, number.scale) == pytest.approx((values.mean(), values.std()), rel=0.05)  # cut off far out
+    assert found["s5"].train.inputs.shape == (7, 1)

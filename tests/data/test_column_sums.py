@@ -22,20 +22,30 @@ def column(values: Sequence[object]) -> RawColumn:
 @pytest.mark.parametrize(
     ("values", "kind", "filled", "different", "flags"),
     [
-        # unique, rising, whole, years
+        # unique, monotone, whole, years
         ([1, 2, 5], "number", 3, 3, (True, True, True, False)),
-        ([5, 2, 1], "number", 3, 3, (True, False, True, False)),
+        ([5, 2, 1], "number", 3, 3, (True, True, True, False)),
+        ([5, 1, 2], "number", 3, 3, (True, False, True, False)),
+        ([1, None, 4, 7, None], "number", 3, 3, (True, True, True, False)),
+        ([9, 4, 4], "number", 3, 2, (False, False, True, False)),
+        ([None, 1, 4, 7, None, None, None], "number", 3, 3, (False, False, True, False)),  # most cells are empty
+        ([*range(30), 20, *range(31, 50)], "number", 50, 49, (False, True, True, False)),  # one is there twice
+        ([*range(20), *range(20)], "number", 40, 20, (False, False, True, False)),
+        ([9, 4], "number", 2, 2, (True, False, True, False)),  # two numbers always rise or fall
         ([1, 2, 2], "number", 3, 2, (False, False, True, False)),
-        ([1, 2, None], "number", 2, 2, (False, False, True, False)),
+        ([1, 2, None], "number", 2, 2, (True, False, True, False)),
         ([1.5, 2, 3], "number", 3, 3, (True, False, False, False)),
-        ([1900, 2100], "number", 2, 2, (True, True, True, True)),
-        ([1899, 2000], "number", 2, 2, (True, True, True, False)),
+        ([1900, 2100], "number", 2, 2, (True, False, True, True)),
+        ([1899, 2000], "number", 2, 2, (True, False, True, False)),
         ([True, False, True], "boolean", 3, 2, (False, False, False, False)),
         (["a", "b", "c"], "text", 3, 3, (True, False, False, False)),
         (["a", "", "a"], "text", 2, 1, (False, False, False, False)),
         ([None, None], "empty", 0, 0, (False, False, False, False)),
         (["2024-01-01", "2024-01-01"], "date", 2, 1, (False, False, False, False)),
         (["1", "2", "x"], "numbers and text", 3, 3, (True, False, True, False)),
+        (["1", "2", "inf"], "numbers and text", 3, 3, (True, False, True, False)),
+        (["1_1", "1_2", "12_3"], "text", 3, 3, (True, False, False, False)),
+        (["01.02.2024", "1.3.2024", "?"], "dates and text", 3, 3, (True, False, False, False)),
         (["1.5", "2", "x"], "numbers and text", 3, 3, (True, False, False, False)),
         (["01", "2", "3"], "text", 3, 3, (True, False, False, False)),
         (["x", "y", "3"], "text", 3, 3, (True, False, False, False)),
@@ -48,7 +58,7 @@ def test_flags(
     found = column_flags(column(values))
     assert (found.kind, found.filled, found.different) == (kind, filled, different)
     if filled:
-        assert (found.is_unique, found.is_rising, found.is_whole, found.has_years) == flags
+        assert (found.is_unique, found.is_monotone, found.is_whole, found.has_years) == flags
 
 
 def test_a_client_speaks_of_its_own_cells() -> None:
@@ -56,7 +66,15 @@ def test_a_client_speaks_of_its_own_cells() -> None:
     whole = column(["n/a", "3", "4", "10"])
     assert column_flags(whole).kind == "numbers and text"
     own = column_flags(whole.rows(np.array([1, 2, 3])))
-    assert (own.kind, own.is_whole, own.is_rising, own.different) == ("number", True, True, 3)
+    assert (own.kind, own.is_whole, own.is_monotone, own.different) == ("number", True, True, 3)
+
+
+@pytest.mark.parametrize(
+    "cells", [["1.0", "1", "2"], ["True", "false", "True"], ["2024-01-01", "2024-01-02", "2024-01-02"], ["x", "y", "y"]]
+)
+def test_a_client_says_the_same_of_cells_in_a_file_of_its_own(cells: list[str]) -> None:
+    among_others = column([*cells, "XL", "three long words"]).rows(np.arange(3))
+    assert column_flags(among_others) == column_flags(column(cells))
 
 
 def test_words_in_the_mean() -> None:
@@ -86,6 +104,13 @@ def test_sums_are_of_numbers_that_are_cut_off() -> None:
 def test_known_names_are_counted_by_label() -> None:
     cities = column(["Oslo", "Rome", "Oslo", None, "Bonn"])
     assert count_known(cities, ["Oslo", "Lima"], np.array([0, 0, 1, 1, 1]), 2).tolist() == [[1, 1], [0, 0], [1, 1]]
+
+
+def test_empty_cells_are_counted_on_request() -> None:
+    for values in (["a", None, "b", ""], [1.5, None, 2.5, None]):
+        found = count_known(column(values), ["", "a"], np.array([0, 0, 1, 1]), 2).tolist()
+        assert found == [[1, 1], [1, 0], [0, 1]] if values[0] == "a" else [[1, 1], [0, 0], [1, 1]]
+        assert count_known(column(values), [""], np.array([0, 0, 1, 1]), 2).tolist() == [[1, 1], [1, 1]]
 
 
 def test_numbers_as_categories_have_names_without_a_point() -> None:

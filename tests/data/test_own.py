@@ -192,3 +192,13 @@ def test_the_rows_to_test_on_may_be_given() -> None:
     check_refused('clients differ, .*"b" in one of them alone', read, {"a": GOOD, "b": GOOD}, test={"a": GOOD})
     check_refused('client "a": got .*dimension', read, {"a": GOOD}, test={"a": (INPUTS[:, :1], LABELS)})
     check_refused('client "a" has no test examples', read, {"a": GOOD}, test={"a": (INPUTS[:0], LABELS[:0])})
+
+
+def test_rows_of_a_dataset_of_hugging_face_are_pairs_too() -> None:
+    """Whichever column comes first: the one that is called label is the label."""
+    datasets = pytest.importorskip("datasets")
+    rows = {"label": [0, 1, 0, 1], "x": [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]]}
+    found = from_arrays({"a": datasets.Dataset.from_dict(rows), "b": datasets.Dataset.from_dict(rows)})
+    assert sorted(found["a"].train.inputs[:, 0].tolist() + found["a"].test.inputs[:, 0].tolist()) == [1, 3, 5, 7]
+    other = datasets.Dataset.from_dict({**rows, "y": rows["label"]})
+    check_refused("rows with the columns label, x, y: two are needed", from_arrays, {"a": other, "b": other})

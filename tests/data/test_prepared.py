@@ -25,7 +25,7 @@ from fedclade.data.raw_table import RawColumn
 from preparation.frames import raw_table
 
 
-def inputs(columns: dict[str, Any], *wanted: TableInput, **choices: tuple[str, ...]) -> list[Any]:
+def inputs(columns: dict[str, Any], *wanted: TableInput, **choices: Any) -> list[Any]:
     found: list[Any] = apply_preparation(Preparation(inputs=wanted), raw_table(columns, **choices)).tolist()
     return found
 
@@ -88,6 +88,18 @@ def test_numbers_that_a_client_wrote_as_text() -> None:
     assert inputs({"x": ["1.5", "n/a", "-3", "inf", "nan"]}, number(centre=0.0, scale=1.0)) == [
         [1.5], [4], [-3], [4], [4]
     ]  # fmt: skip
+
+
+def test_truth_values_and_dates_that_a_client_wrote_as_text() -> None:
+    """1 and 0 as where all are truth values; 2024-07-01 is month 7."""
+    plain = number(centre=0.0, scale=1.0)
+    assert inputs({"x": ["True", "2", "?", "false"]}, plain) == [[1], [2], [4], [0]]
+    month = number(of="date", part="month", fill=0.0, centre=0.0, scale=1.0)
+    assert inputs({"x": ["2024-07-01", "3.12.2024", "7", "?", "1/2/2024"]}, month) == [[7], [10], [0], [0], [0]]
+
+
+def test_a_product_code_is_no_number() -> None:
+    assert inputs({"x": ["1_1", "x", "3"]}, number(centre=0.0, scale=1.0)) == [[4], [4], [3]]
 
 
 def test_a_column_of_another_kind_is_empty() -> None:

@@ -10,8 +10,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from fedclade.data.raw_table import RawColumn, read_column, text_column
+from fedclade.data.raw_table import RawColumn, float_or_nan, read_column, read_raw_table, text_column
 from fedclade.data.tables import arrow_table
 
 DAY = 86400.0
@@ -77,6 +79,11 @@ def test_numbers_truth_values_and_dates(values: object, kind: str, numbers: list
     [
         (["a", "", None, " ", "b", "a"], ["a", None, None, None, "b", "a"]),
         (["01", "2"], ["01", "2"]),  # a code, and no number
+        (["1_1", "12_3"], ["1_1", "12_3"]),  # Python would read 11 and 123
+        (["1", "١٢"], ["1", "١٢"]),
+        (["1", "-inf"], ["1", "-inf"]),  # words, as `nan` is one
+        (["1", "nan", "infinity"], ["1", "nan", "infinity"]),
+        (["1", "1e999"], ["1", "1e999"]),
         (["1", "2,5"], ["1", "2,5"]),
         (["1/2/2024", "2/1/2024"], ["1/2/2024", "2/1/2024"]),  # in which order is not known
         (["31.12.2024", "soon"], ["31.12.2024", "soon"]),
@@ -107,7 +114,6 @@ def test_dictionaries_of_several_chunks_are_one() -> None:
         ([b"ab"], "holds bytes"),
         (pa.array([(1, 2, 3)], pa.month_day_nano_interval()), "holds values of type month_day_nano_interval"),
         ([1.0, float("inf")], "is infinite in row 2"),
-        (["1", "-inf"], "is infinite in row 2"),
     ],
 )
 def test_columns_that_cannot_be_used_say_why(values: object, fault: str) -> None:
@@ -123,6 +129,7 @@ def test_the_kind_may_be_chosen() -> None:
     assert cells(read([True, False], **options)) == ["true", "false"]
     assert cells(read([dt.date(2024, 1, 1)], **options)) == ["2024-01-01"]
     np.testing.assert_array_equal(read(["01", "2", "?", ""], number=True).values, [1, 2, nan, nan])
+    np.testing.assert_array_equal(read(["1_1", "2", "inf", "True"], number=True).values, [nan, 2, nan, 1])
     assert read([True, False], number=True).kind == "number"
     assert cells(text_column(read([7, 5.5, None, 7]))) == ["7", "5.5", None, "7"]
     assert cells(text_column(read([True, None]))) == ["true", None]
@@ -131,3 +138,55 @@ def test_the_kind_may_be_chosen() -> None:
 def test_rows_are_taken_from_all_columns() -> None:
     column = read(["a", None, "b"]).rows(np.array([2, 1]))
     assert cells(column) == ["b", None]
+
+
+@given(st.text("019.+-eE_ xinfa٣", max_size=6))
+def test_a_text_is_a_number_where_arrow_reads_a_finite_one(text: str) -> None:
+    try:
+        wanted = pc.cast(pa.array([text]), pa.float64())[0].as_py()
+    except pa.ArrowInvalid:
+        wanted = nan
+    np.testing.assert_equal(float_or_nan(text), wanted if np.isfinite(wanted) else nan)
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (["1.0", "2.50", None, "1"], "number"),
+        (["1.0", " ", "+2"], "number"),
+        (pa.array(["1.0", "2", "1.0"]).dictionary_encode(), "number"),
+        (["True", None, "FALSE"], "boolean"),
+        (["2024-01-01", "2024-01-02T10:00", None], "date"),
+        (["1.2.2024", "", "03.04.2024"], "date"),
+    ],
+)
+def test_what_was_written_is_kept_on_request(values: Any, kind: str) -> None:
+    column = arrow_table({"x": values}, "mine").column("x")
+    wanted = [cell if cell and cell.strip() else None for cell in column.to_pylist()]
+    kept = read_raw_table(pa.table({"x": column}), ["x"], keep_text=True).columns["x"]
+    assert kept.kind == kind
+    assert cells(text_column(kept)) == wanted
+    some = np.array([2, 0])
+    assert cells(text_column(kept.rows(some))) == [wanted[2], wanted[0]]
+    np.testing.assert_array_equal(kept.values, read(values).values)
+    assert read(values).written is None
+
+
+@pytest.mark.parametrize("values", [["a", "1"], [1.0, 2.0], [None, None]])
+def test_nothing_is_kept_twice(values: list[object]) -> None:
+    assert read(values, keep_text=True).written is None
+    assert read(["1", "2"], keep_text=True, number=True).written is None
+    assert read(["1", "2"], keep_text=True, text=True).written is None
+
+
+def test_dates_of_a_typed_column_are_iso_text() -> None:
+    times = [
+        dt.datetime(2024, 1, 1),
+        dt.datetime(1969, 12, 31, 23, 59, 58),
+        dt.datetime(2024, 2, 29, 10, 30, 0, 500),
+        None,
+    ]
+    wanted = ["2024-01-01", "1969-12-31 23:59:58", "2024-02-29 10:30:00.000500", None]
+    assert cells(text_column(read(times))) == wanted
+    assert cells(read(times, text=True)) == wanted
+    assert cells(text_column(read([dt.date(2024, 1, 1)]))) == ["2024-01-01"]

@@ -4,6 +4,7 @@ import json
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("flwr", reason="Flower is an extra: pip install 'fedclade[flower]'")
@@ -12,6 +13,8 @@ from conformance.every_verb import EveryVerb
 from e2e.fleet import CLIENTS, STARTED, Deployment, copy_into, deployment, events, verdict, wait_until
 from fedclade.core import FedcladeError
 from fedclade.methods import METHODS, register
+from fedclade.runs.experiment import read_experiment
+from fedclade.runs.run import start
 from fedclade.store.run_folder import RunFolder
 
 register("every-verb", EveryVerb, finds_groups=True)
@@ -38,9 +41,6 @@ workers = 1
 
 def simulated(place: Path, clients: int, *changes: str) -> dict[str, object]:
     """The same experiment in this process: what the fleet must come to."""
-    from fedclade.runs.experiment import read_experiment
-    from fedclade.runs.run import start
-
     path = place / "simulated.toml"
     path.write_text(EXPERIMENT.format(clients=clients))
     name = "-".join(changes).replace("/", "_") or "plain"
@@ -102,6 +102,49 @@ def test_a_deployment_comes_to_the_same_models(tmp_path: Path) -> None:
         for way, crossed in (("up", fleet.relay.up - up), ("down", fleet.relay.down - down)):
             booked = sum(int(str(found[key])) for key in found if key.startswith(f"bytes_{way}_"))
             assert booked <= crossed <= 1.05 * booked, (way, booked, crossed)
+        with_tables(fleet, tmp_path)
+
+
+TABLES = """
+from pathlib import Path
+
+
+def load_data(site):
+    return Path("FOLDER") / f"{site['name']}.csv"
+"""
+
+
+def with_tables(fleet: Deployment, place: Path) -> None:
+    """The same sites with a table each come to the models of one file with the rows of both."""
+    rng = np.random.default_rng(0)
+    rows = {
+        name: [
+            f"{rng.normal(70 + 9 * number, 5):.1f},{rng.choice(['steel', 'brass'])},{'' if row % 9 == 0 else row % 7},"
+            f"{rng.choice(['no', 'yes'])}"
+            for row in range(40)
+        ]
+        for number, name in enumerate(CLIENTS[:2])
+    }
+    for name, lines in rows.items():
+        (place / f"{name}.csv").write_text("\n".join(["heat,metal,load,fault", *lines]) + "\n")
+    both = [f"{line},{name}" for name, lines in rows.items() for line in lines]
+    (place / "both.csv").write_text("\n".join(["heat,metal,load,fault,site", *both]) + "\n")
+    (fleet.app / "fleet_app" / "load_data.py").write_text(TABLES.replace("FOLDER", str(place)))
+    experiment = fleet.app / "experiment.toml"
+    experiment.write_text(
+        experiment.read_text().replace("shape = [1, 8, 8]          # of one input\nclasses = 10", 'label = "fault"')
+    )
+    found = fleet.finished_run("tables", place / "runs" / "tables", **{**SAME, "run__rounds": 1})
+    one_file = place / "one.toml"
+    one_file.write_text(
+        experiment.read_text()
+        .replace('"sites"', f'"own"\npath = "{place / "both.csv"}"\nclient = "site"')
+        .partition("[engine]")[0]
+    )
+    changes = [f"{key.replace('__', '.')}={value}" for key, value in SAME.items() if not key.startswith("engine")]
+    wanted = start(read_experiment(one_file, [*changes, "run.rounds=1"]), out=place / "one")
+    assert found["model_hash"] == wanted.result["model_hash"]
+    assert found["bytes_up_columns"] == wanted.result["bytes_up_columns"]
 
 
 SITE = """

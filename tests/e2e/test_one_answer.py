@@ -56,7 +56,8 @@ def test_every_door_finds_the_same_groups(
     assert json.loads(out)["groups"] == wanted
 
     Path("experiment.toml").write_text(
-        f'data = {{source = "sites", label = "{label}"}}\nmethod = {{name = "flt"}}\nrun = {{rounds = 1}}\n'
+        f'data = {{source = "sites", label = "{label}"}}\nmethod = {{name = "flt"}}\n'
+        "run = {rounds = 1, participation = 1.0}\n"
         f'engine = {{name = "flower", clients = {CLIENTS}, wait_seconds = 300}}\n'
     )
     main(Path("experiment.toml"), sites_of(Path("data.csv")), {"folder": str(tmp_path / "sites")}, None)

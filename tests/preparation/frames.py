@@ -23,19 +23,21 @@ from fedclade.wire.message import AnyRequest
 NOW = Round(0, 0)
 
 
-def raw_table(columns: Mapping[str, object], **choices: tuple[str, ...]) -> RawTable:
+def raw_table(columns: Mapping[str, object], *, keep_text: bool = False, **choices: Any) -> RawTable:
     """Columns as they are read from a file."""
     frame = pd.DataFrame(dict(columns))
     table = pa.Table.from_pandas(frame, preserve_index=False)
-    return read_raw_table(table, table.column_names, **choices)
+    return read_raw_table(table, table.column_names, keep_text=keep_text, **choices)
 
 
-def federation_of(columns: Mapping[str, object], sites: Sequence[object], labels: Sequence[object]) -> Federation:
+def federation_of(
+    columns: Mapping[str, object], sites: Sequence[object], labels: Sequence[object], *, keep_text: bool = False
+) -> Federation:
     """A federation from columns, the client of each row, and its label."""
     names = tuple(sorted({str(label) for label in labels}))
     numbers = np.array([names.index(str(label)) for label in labels], np.int64)
     empty = np.zeros((len(numbers), 0), np.float32)
-    pool = Pool(empty, numbers, table=raw_table(columns), class_names=names)
+    pool = Pool(empty, numbers, table=raw_table(columns, keep_text=keep_text), class_names=names)
     owners = np.array([str(site) for site in sites])
     data = {
         str(site): ClientData(Part(pool, rows), Part(pool, rows[:1]))
@@ -107,6 +109,7 @@ def own_files(*tables: Mapping[str, Sequence[Any]], labels: Sequence[str] = ("no
     data = {}
     for number, columns in enumerate(tables):
         rows = len(next(iter(columns.values())))
-        alone = federation_of(columns, ["here"] * rows, [labels[row % len(labels)] for row in range(rows)])
+        own = [labels[row % len(labels)] for row in range(rows)]
+        alone = federation_of(columns, ["here"] * rows, own, keep_text=True)
         data[f"s{number:03}"] = alone["here"]
     return Federation("table", data, len(labels), class_names=tuple(sorted(labels)))

@@ -29,6 +29,9 @@ def left_out(values: list[Any], name: str = "c", clients: int = 12, **choices: A
         ("record_id", RNG.permutation(ROWS).tolist()),  # in no order, but its name says it
         ("record", [float(row) for row in range(ROWS)]),
         ("record", [str(row) for row in range(ROWS)]),
+        ("record", list(range(ROWS, 0, -1))),  # the newest row first
+        ("record", [None if row % 40 == 7 else row for row in range(ROWS)]),
+        ("record", [None if row % 5 == 1 else 900 - 3 * row for row in range(ROWS)]),
         ("code", [f"K{number:05}" for number in RNG.permutation(ROWS)]),
         ("code", [f"{number:05}" for number in RNG.permutation(ROWS)]),
     ],
@@ -57,6 +60,8 @@ def test_a_column_without_a_name_is_an_index(name: str) -> None:
         ("age", RNG.integers(18, 90, ROWS).tolist()),
         ("age", sorted(RNG.integers(18, 30, ROWS).tolist())),  # sorted, but there are ties at every client
         ("id", RNG.integers(0, 5, ROWS).tolist()),
+        ("repaired", [row if row // 12 in (3, 9, 14) else None for row in range(ROWS)]),  # filled here and there
+        ("left", [ROWS - row if row % 24 < 12 else row for row in range(ROWS)]),  # neither rises nor falls
         ("city", RNG.choice(["Oslo", "Lima", "Rome"], ROWS).tolist()),
     ],
 )
@@ -99,6 +104,63 @@ def test_a_second_name_of_the_client_can_be_kept() -> None:
     sites = [f"s{row % 12}" for row in range(ROWS)]
     federation = federation_of({"x": X, "name": [site.upper() for site in sites]}, sites, [0, 1, 1] * 80)
     assert len(fit(federation, keep=("name",)).names) == 13
+
+
+STORES = [*range(7001, 7301, 25)]  # 12 of them
+
+
+def store_names(stores: list[Any], clients: int = 12, name: str = "store_no", **choices: Any) -> Preparation:
+    """The preparation of a table with the store of each client."""
+    sites = [f"s{row % clients:03}" for row in range(40 * clients)]
+    values = [stores[row % clients] for row in range(40 * clients)]
+    x = np.random.default_rng(3).normal(size=len(sites)).tolist()
+    return fit(federation_of({"x": x, name: values}, sites, [0, 1, 1, 0] * (10 * clients)), **choices)
+
+
+@pytest.mark.parametrize("clients", [2, 12, 300])
+def test_a_code_of_the_client_is_left_out(clients: int) -> None:
+    stores = [7001 + 25 * number for number in range(clients)]
+    assert store_names(stores, clients).left_out["store_no"].startswith("a name of the client")
+
+
+def test_a_code_of_the_client_is_left_out_though_clients_are_of_very_different_size() -> None:
+    """A client with 2,400 rows, and 60 with 5 of them each: a single value of 2,700 is less than a sketch tells."""
+    sites = ["large"] * 2400 + [f"s{row // 5:02}" for row in range(300)]
+    stores = [100] * 2400 + [101 + row // 5 for row in range(300)]
+    x = np.random.default_rng(3).normal(size=2700).tolist()
+    found = fit(federation_of({"x": x, "store_no": stores}, sites, [0, 1, 1] * 900))
+    assert found.left_out["store_no"].startswith("a name of the client")
+    assert found.warnings == ()
+
+
+@pytest.mark.parametrize("setting", ["keep", "numeric", "categorical"])
+def test_a_code_of_the_client_can_be_kept(setting: str) -> None:
+    choices: dict[str, Any] = {setting: ("store_no",)}
+    found = store_names(STORES, **choices)
+    assert len(found.names) == (13 if setting == "categorical" else 2)
+    assert store_names(STORES, only=("store_no",)).names == ("store_no",)
+
+
+@pytest.mark.parametrize(
+    ("stores", "name"),
+    [
+        ([1, 2, 3, 1, 2, 2, 2, 1, 1, 3, 2, 1], "floors"),  # many clients share each
+        ([number + 0.5 for number in STORES], "store_no"),  # decimals are no names
+        ([*range(1951, 1963)], "founded"),
+        ([*range(1851, 1863)], "year"),
+    ],
+)
+def test_what_is_the_same_at_a_client_and_no_name_of_it_stays(stores: list[Any], name: str) -> None:
+    assert store_names(stores, name=name).left_out == {}
+
+
+def test_an_index_falls_at_small_clients_too() -> None:
+    assert left_out(list(range(90, 0, -1)), clients=30).startswith("an id")
+
+
+def test_two_rows_always_rise_or_fall() -> None:
+    ages = RNG.permutation(ROWS).tolist()
+    assert left_out(ages, clients=ROWS // 2) == ""
 
 
 def problem(values: list[Any], name: str = "c", **choices: Any) -> str:

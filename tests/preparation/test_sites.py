@@ -37,6 +37,64 @@ def test_it_is_the_preparation_of_one_file() -> None:
     assert {*together.left_out} == {"index", "code"}
 
 
+def kinds_by_site(count: int) -> dict[str, list[Any]]:
+    """Columns of text that is written like numbers, truth values or dates in all rows of some sites.
+
+    Row by row, sites in turn: the first two of five have nothing else.
+    """
+    plain = [row % count % 5 < 2 for row in range(ROWS)]
+
+    def cells(usual: list[str], others: list[str]) -> list[str | None]:
+        return [str(RNG.choice(usual if alone else usual + others)) for alone in plain]
+
+    return {
+        "x": COLUMNS["x"],
+        "size": cells(["1.0", "2.0"], ["XL", "2"]),
+        "flag": cells(["True", "False"], ["unknown"]),
+        "day": cells(["2024-01-01", "2024-01-02", "2024-01-02 10:00"], ["n/a", "never", "later", "today", "soon"]),
+        "code": cells(["7", "12"], ["01", "02"]),
+        "part": cells(["1_1", "1_2", "12_3"], ["1"]),
+        "level": [None if row % 7 == 0 else cell for row, cell in enumerate(cells(["1.00", "+2"], ["low", "high"]))],
+        "on": [str(row % 3 == 0) if alone else str(int(row % 3 == 0)) for row, alone in enumerate(plain)],
+        "when": [
+            f"2024-03-{1 + row % 28:02}" if alone else f"{1 + row % 28}.3.2024" for row, alone in enumerate(plain)
+        ],
+    }
+
+
+def test_text_that_is_something_else_at_some_sites_has_the_inputs_of_one_file() -> None:
+    count = 10
+    columns = kinds_by_site(count)
+    labels = [["no", "yes"][row // count % 2] for row in range(ROWS)]
+    together = federation_of(columns, [f"s{row % count:03}" for row in range(ROWS)], labels)
+    apart = own_files(*[{name: values[site::count] for name, values in columns.items()} for site in range(count)])
+    kinds = {name: column.kind for name, column in apart["s000"].train.pool.table.columns.items()}  # type: ignore[union-attr]
+    assert {kinds[name] for name in ("size", "code", "level")} == {"number"}
+    assert (kinds["flag"], kinds["day"], kinds["part"]) == ("boolean", "date", "text")
+    found = fit(apart)
+    assert found == fit(together)
+    for name in (
+        *("size: 1.0", "size: 2.0", "size: XL", "flag: True", "flag: unknown", "day: 2024-01-02 10:00", "day: n/a"),
+        *("code: 01", "code: 7", "part: 12_3", "level: +2", "level: 1.00", "level is empty", "on", "when (weekday)"),
+    ):
+        assert name in found.names
+    for site in together.clients:
+        mine, theirs = (prepare_client(each[site], found).train for each in (together, apart))
+        assert (mine.inputs == theirs.inputs).all()
+        assert (mine.inputs.sum(axis=0) != 0).sum() > 10
+
+
+def test_dates_of_parquet_at_one_site_are_names_elsewhere() -> None:
+    days = [f"2024-01-0{1 + row % 3}" for row in range(80)]
+    others = [day if row % 5 < 2 else ["soon", "never"][row % 2] for row, day in enumerate(days)]
+    x = COLUMNS["x"][:80]
+    found = fit(own_files(*[{"x": x, "day": pd.to_datetime(pd.Series(days))}], *[{"x": x, "day": others}] * 4))
+    assert found.names == (
+        "x",
+        *(f"day: {name}" for name in ("2024-01-01", "2024-01-02", "2024-01-03", "never", "soon")),
+    )
+
+
 def test_a_column_that_most_sites_lack_is_left_out() -> None:
     tables: list[dict[str, list[Any]]] = parts()
     for table in tables[2:]:

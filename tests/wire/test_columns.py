@@ -181,3 +181,31 @@ def test_nothing_asked_is_answered_by_nothing() -> None:
     ]
     for verb, fields, arrays in answers:
         assert fault(Reply(verb.name, "a", 0, 10, arrays), Request(verb, "a", NOW, NO_ROWS, fields), 10) == ""
+
+
+def test_too_much_is_not_asked_at_once() -> None:
+    """A request of a few kilobytes must not make a client count billions."""
+    numbers = tuple(NumbersAsked(column=f"x{each}", thresholds=tuple(map(float, range(4096)))) for each in range(2))
+    labels = tuple(map(str, range(1000)))
+    assert len(CountFields(columns=numbers, class_names=labels[:500]).columns) == 2  # 2 x 4,097 x 500 < 2^22
+    with pytest.raises(InputError, match=r"too much is asked at once, column_counts: got 8194000 counts"):
+        CountFields(columns=numbers, class_names=labels)
+    with pytest.raises(InputError):
+        CountFields(class_names=tuple(map(str, range(1001))))
+
+
+@pytest.mark.parametrize("classes", [["", "a"], ["a\x1b[31m"], ["x" * 201], [f"c{each}" for each in range(10_001)]])
+def test_classes_that_no_label_can_have_are_refused(classes: list[str]) -> None:
+    request = Request(COLUMNS, "a", Round(0, 0), NO_ROWS, ColumnsFields(tell_classes=True))
+    numbers = dict.fromkeys(("kinds", "filled", "different"), np.zeros(0, np.int64))
+    arrays: dict[str, Any] = {
+        "names": json_array([]),
+        "faults": json_array([]),
+        **numbers,
+        "words": np.zeros(0),
+        "flags": np.zeros((0, 4), bool),
+    }
+    good = Reply("columns", "a", 0, 10, {**arrays, "classes": json_array(["no", "yes"])})
+    assert COLUMNS.fault(request, good) == ""
+    bad = Reply("columns", "a", 0, 10, {**arrays, "classes": json_array(classes)})
+    assert COLUMNS.fault(request, bad).startswith("classes: need at most 10000 printable names")

@@ -25,6 +25,9 @@ def groups(
     encoder: Annotated[
         str, typer.Option(help="What images are seen through, if not the public basis.", show_default=False)
     ] = "",
+    seed: Annotated[
+        int, typer.Option(min=0, help="Decides which rows are left for a run to test on, as run.seed.")
+    ] = 0,
     out: Annotated[Path, typer.Option(help="The folder for groups.json and groups.html.")] = Path(),
     as_json: Json = False,
     quiet: Quiet = False,
@@ -40,7 +43,7 @@ def groups(
     from fedclade.report.profiles import profiles
     from fedclade.runs.own_groups import find_own_groups
 
-    answer = find_own_groups(load_own(data, {"label": "", **own}), encoder=encoder)
+    answer = find_own_groups(load_own(data, {"label": "", **own}, seed), encoder=encoder, seed=seed)
     machine, page = write_groups(answer, out)
     if as_json:
         groups_json = plain(answer)

@@ -85,6 +85,9 @@ def read_classes(text: str) -> list[str]:
     from fedclade.core import InputError
 
     path = Path(text)
+    if "," not in text and not path.is_file():
+        need = "names with commas between, or a file that is there"
+        raise InputError("the classes are not usable", where="--classes", got=repr(text), need=need)
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines() if path.is_file() else text.split(",")
     except (OSError, UnicodeDecodeError) as error:
@@ -92,6 +95,6 @@ def read_classes(text: str) -> list[str]:
         raise InputError("the classes cannot be read", where="--classes", got=str(error), need=need) from None
     names = [line.strip() for line in lines if line.strip()]
     if len(set(names)) < max(len(names), 2):
-        got, need = ", ".join(names[:10]), "at least two different names"
+        got, need = ", ".join(names[:10]), "at least two names, each once"
         raise InputError("the classes are not usable", where="--classes", got=got, need=need)
     return names

@@ -59,7 +59,7 @@ def run(
         return
     with progress_bars(quiet or as_json) as bar_for:
         done = start(wanted, out=out, progress=bar_for(wanted.method_name))
-    show(done, as_json)
+    show(done, as_json, quiet)
 
 
 def write_experiment(experiment: "Experiment", path: Path) -> None:
@@ -116,10 +116,14 @@ def resume(
 ) -> None:
     """Continue a run that was stopped, to the same models; check one that is finished."""
     from fedclade.runs import run as runs
+    from fedclade.runs.compare import baselines_of
 
     with progress_bars(quiet or as_json) as bar_for:
         done = runs.resume(folder, workers=workers, repair=repair, progress=bar_for(folder.name))
-    show(done, as_json)
+        for baseline in baselines_of(folder):
+            if not baseline.is_finished:
+                runs.resume(baseline.path, workers=workers, repair=repair, progress=bar_for(baseline.path.name))
+    show(done, as_json, quiet)
 
 
 @takes_own_data
@@ -239,12 +243,14 @@ def compare_and_report(
     print(f"Report: {report}")
 
 
-def show(done: "Run", as_json: bool) -> None:
+def show(done: "Run", as_json: bool, quiet: bool) -> None:
     """The verdict of one run."""
     from fedclade.report.comparison import HEADINGS, as_text, compare_runs
 
     if as_json:
-        emit(done.result)
+        emit({**done.result, **({"notes": done.notes} if done.notes else {})})
         return
+    if not quiet:
+        print_notes(done.notes)
     print_table(HEADINGS, [as_text(line) for line in compare_runs([done.folder])])
     print(f"Run: {done.result['run']}")

@@ -52,7 +52,8 @@ def describe_columns(request: Request[ColumnsFields], data: ClientData) -> Array
     columns = rows.table.columns
     flags = [column_flags(rows.column(name)) for name in columns]
     names = data.train.pool.class_names
-    used = [names[label] for label in np.unique(data.train.labels)] if request.fields.tell_classes and names else []
+    labels = np.union1d(data.train.labels, data.test.labels)  # the task's vocabulary
+    used = [names[label] for label in labels] if request.fields.tell_classes and names else []
     return {
         "names": json_array(list(columns)),
         "faults": json_array([column.fault for column in columns.values()]),

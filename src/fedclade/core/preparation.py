@@ -6,7 +6,8 @@ prediction and a site in another place see the same numbers.
 """
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Literal, TypeAlias
 
@@ -17,8 +18,14 @@ from fedclade.core.settings import build_settings, nested_settings, settings
 
 MAX_TEXT = 10_000  # characters of a column's name, or of a category's
 MAX_COLUMNS = 100_000
+EMPTY_CELL = ""  # in the place of a category, where empty cells are counted too: no cell has it as its text
+NO_NAME = re.compile(r"\s*|unnamed:? ?\d+(\.\d+)*|\.\.\.\d+|__index_level_\d+__|level_\d+|#", re.IGNORECASE)
+"""How programs call a column of row numbers that has no name of its own."""
+LARGEST = 1e38  # about what float32 holds
 MAX_NAMES = 10_000  # categories of one column, or words
 MAX_INPUTS = 20_000  # of a row: a net has weights for each
+
+WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,18})")  # as Python writes a whole number
 
 ColumnName = Annotated[str, Field(max_length=MAX_TEXT)]
 Names = Annotated[tuple[ColumnName, ...], Field(max_length=MAX_NAMES)]
@@ -150,9 +157,21 @@ class Preparation:
         """The preparation as plain data."""
         return asdict(self)
 
+    @property
+    def is_raw(self) -> bool:
+        """Whether numbers are as they were written."""
+        numbers = [each for each in self.inputs if isinstance(each, NumberInput)]
+        return any(each.scale == 1 and each.centre == 0 and each.high >= LARGEST for each in numbers)
+
     def to_json(self) -> bytes:
         """The preparation as it is stored."""
         return json.dumps(self.table(), indent=1, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+
+
+def sort_labels(names: Iterable[str]) -> tuple[str, ...]:
+    """The names of labels in order: as numbers if all are whole numbers (2 before 10), else as text."""
+    known = list(names)
+    return tuple(sorted(known, key=int) if all(WHOLE.fullmatch(name) for name in known) else sorted(known))
 
 
 def read_preparation(table: object, where: str) -> Preparation:

@@ -151,6 +151,7 @@ def input_error(error: ValidationError, cls: type, where: str) -> InputError:
         return unknown_name_error(f"{where}.{name}", where, name, names_of(cls))
     same = [each for each in found if each["loc"][:1] == first["loc"][:1] and each["input"] is first["input"]]
     messages = [each["msg"].removeprefix("Input should be ").removeprefix("Value error, ") for each in same]
+    messages = ["a list" if message == "a valid tuple" else message for message in messages]
     need = " or ".join(dict.fromkeys(messages))  # several where a setting may be of several kinds
     if first["type"] == "missing":
         return InputError(f"{name} is missing", where=f"{where}.{name}", need="a value")

@@ -13,6 +13,8 @@ from fedclade.data.federation import ClientData, Federation
 from fedclade.data.labels import MAX_CLASSES, Categorical, number_labels
 from fedclade.data.shares import split
 
+LABEL_NAMES = ("label", "labels", "target", "y")  # of a column of rows with two
+
 
 class ItemDataset(Protocol):
     """What `torch.utils.data.Dataset` is: items by number, each an input and its label."""
@@ -94,12 +96,23 @@ def stack_items(items: Any, where: str) -> ArrayPair:  # of any package
     """The items of a Dataset as arrays."""
     need = "items (input, label), with inputs of one shape"
     try:
-        pairs = [(value, label) for value, label in (items[number] for number in range(len(items)))]
+        pairs = [(value, label) for value, label in (item_pair(items[number]) for number in range(len(items)))]
         inputs = np.stack([np.asarray(value) for value, _ in pairs])
         return inputs, np.array([label.item() if hasattr(label, "item") else label for _, label in pairs])
     except (ValueError, TypeError, RuntimeError, LookupError) as error:
         got = str(error)[:200]
         raise InputError("a Dataset's items are not usable", where=where, got=got, need=need) from None
+
+
+def item_pair(item: Any) -> Any:  # of any package
+    """The input and the label of an item; of a table's row with two columns, one of them called as labels are."""
+    if not isinstance(item, Mapping):
+        return item
+    named = [name for name in item if str(name).lower() in LABEL_NAMES]
+    if len(item) != 2 or len(named) != 1:
+        columns = ", ".join(map(str, item))
+        raise LookupError(f"rows with the columns {columns}: two are needed, one called label; or use from_frame")
+    return next(value for name, value in item.items() if name != named[0]), item[named[0]]
 
 
 def join(one: ArrayPair, other: ArrayPair, where: str) -> ArrayPair:

@@ -166,7 +166,8 @@ class Federation:
 
     def __repr__(self) -> str:
         groups = "no planted groups" if self.truth is None else f"{len(self.truth)} planted groups"
-        return f"Federation({self.name}: {len(self)} clients, {self.classes} classes, {groups})"
+        line = f"Federation({self.name}: {len(self)} clients, {self.classes} classes, {groups})"
+        return "\n".join([line, *(f"Note: {note}" for note in self.notes)])
 
     @cached_property
     def fingerprint(self) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from fedclade.core import ClientId, InputError
+from fedclade.core.preparation import NO_NAME
 from fedclade.core.problems import problems_error
 from fedclade.data.entries import entries_of, list_entries
 from fedclade.data.federation import Federation
@@ -114,6 +115,12 @@ def join_tables(tables: Mapping[ClientId, pa.Table], client: str, own: "OwnData"
     A column that is left out need not be in every file.
     """
     names = list(dict.fromkeys(name for table in tables.values() for name in table.column_names))
+    everywhere = [name for name in names if all(name in table.column_names for table in tables.values())]
+    names = [
+        name
+        for name in names
+        if name in everywhere or name in own.keep or name in own.without or not NO_NAME.fullmatch(name)
+    ]
     used = {name for name in names if name not in own.without}
     if own.only:
         used &= {*own.only, own.label, own.split}

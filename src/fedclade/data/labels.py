@@ -1,6 +1,5 @@
 """Labels as a user wrote them, and the numbers that they get: the same for every client."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedclade.core import InputError
+from fedclade.core.preparation import sort_labels
 
 MAX_CLASSES = 100_000  # a net has an output for each; more are a mistake, such as a column of ids
 MAX_NAME_LENGTH = 200  # characters
-WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,18})")  # as Python writes a whole number
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +43,7 @@ def number_labels(found: Sequence[Categorical], where: str) -> tuple[list[NDArra
         if len(name) > MAX_NAME_LENGTH or not name.isprintable():
             need = f"at most {MAX_NAME_LENGTH} printable characters"
             raise InputError("a label is not a usable name", where=where, got=repr(name[:40]), need=need)
-    names = sorted(used, key=int) if all(WHOLE.fullmatch(name) for name in used) else sorted(used)
+    names = sort_labels(used)
     numbers = {name: number for number, name in enumerate(names)}
     tables = (np.array([numbers.get(name, -1) for name in part.names], np.int64) for part in found)
-    return [table[part.codes] for table, part in zip(tables, found, strict=True)], tuple(names)
+    return [table[part.codes] for table, part in zip(tables, found, strict=True)], names

@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Literal, TypedDict, Unpack
 
-from fedclade.core import InputError, Round
+from fedclade.core import FedcladeError, InputError, Round
 from fedclade.core.settings import build_settings
 from fedclade.data import Federation, OwnData
 from fedclade.data.prepared import prepare_federation
@@ -20,6 +20,9 @@ from fedclade.fleet.tables import table_fleet
 from fedclade.preparation import fit_preparation
 
 ColumnList = tuple[str, ...] | list[str]
+
+
+LISTS = ("classes", "without", "only", "keep", "categorical", "numeric", "text")
 
 
 class TableOptions(TypedDict, total=False):
@@ -59,6 +62,8 @@ def prepare(federation: Federation) -> Federation:
         label=raw.label,
         problems=raw.problems,
     )
+    if wrong := [*fleet.ledger.refused]:  # in this process nothing fails but the code
+        raise FedcladeError(f'client "{wrong[0].client}" failed', where=wrong[0].verb, got=wrong[0].reason)
     made = prepare_federation(federation, preparation)
     return replace(made, preparation_bytes=fleet.ledger.totals())
 
@@ -139,8 +144,10 @@ def load_own(path: Path, table: Mapping[str, object], seed: int = 0) -> Federati
 
 
 def own_data(path: str, values: dict[str, object]) -> OwnData:
-    """The settings of own data; lists do for tuples."""
-    return build_settings(OwnData, {"path": path, **values}, where="data")
+    """The settings of own data; a name does for a list of one, and a whole number for the name of a column."""
+    lists = {name: [value] if name in LISTS and isinstance(value, str) else value for name, value in values.items()}
+    names = {name: str(value) for name, value in values.items() if name in ("client", "label") and type(value) is int}
+    return build_settings(OwnData, {"path": path, **lists, **names}, where="data")
 
 
 def checked_seed(seed: int, where: str) -> int:

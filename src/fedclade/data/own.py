@@ -16,6 +16,7 @@ from pydantic import Field
 
 from fedclade.core import InputError, settings
 from fedclade.core.preparation import ColumnChoices, ColumnName, ColumnNames
+from fedclade.data.entries import entries_of
 from fedclade.data.federation import Federation
 from fedclade.data.files.open_file import check_ending
 from fedclade.data.folders import check_no_resize, read_folder
@@ -72,6 +73,8 @@ class OwnData(ColumnChoices):
             raise InputError(what, where="data.path", got=repr(self.path), need=need, do=do)
         if os.path.isdir(path):
             if self.client:
+                if any(path.iterdir()):
+                    entries_of(path)  # or what is wrong with the folder
                 need = "none: every entry of the folder is a client"
                 raise InputError("a folder has no client column", where="data.client", got=repr(self.client), need=need)
             return replace(read_folder(path, self, seed), kind=self.kind)

@@ -1,6 +1,6 @@
 """Rows of a table as inputs, by a preparation. A row's inputs depend on that row alone."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TypeAlias
@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fedclade.core import InputError
+from fedclade.core import ClientId, InputError
 from fedclade.core.preparation import (
     CategoryInput,
     ColumnKind,
@@ -21,7 +21,15 @@ from fedclade.core.preparation import (
 )
 from fedclade.data.examples import Part, Pool
 from fedclade.data.federation import ClientData, Federation
-from fedclade.data.raw_table import DAY_SECONDS, RawColumn, RawTable, float_or_nan, text_column
+from fedclade.data.raw_table import (
+    DAY_SECONDS,
+    RawColumn,
+    RawTable,
+    dates_of_texts,
+    numbers_of_texts,
+    own_texts,
+    text_column,
+)
 
 MAX_WORD_LENGTH = 40  # characters
 
@@ -41,9 +49,18 @@ def apply_preparation(preparation: Preparation, table: RawTable) -> NDArray[np.f
 def prepare_federation(federation: Federation, preparation: Preparation) -> Federation:
     """The same clients, whose rows are inputs now."""
     prepare = remember_pools(prepare_pool)
-    data = {client: prepare_client(held, preparation, prepare) for client, held in federation.data.items()}
-    notes = (*federation.notes, *preparation.notes())
-    return replace(federation, data=data, unprepared=None, preparation=preparation, notes=notes)
+
+    def prepare_all(data: Mapping[ClientId, ClientData]) -> dict[ClientId, ClientData]:
+        return {client: prepare_client(held, preparation, prepare) for client, held in data.items()}
+
+    return replace(
+        federation,
+        data=prepare_all(federation.data),
+        changes=tuple(replace(change, data=prepare_all(change.data)) for change in federation.changes),
+        unprepared=None,
+        preparation=preparation,
+        notes=(*federation.notes, *preparation.notes()),
+    )
 
 
 PreparePool: TypeAlias = Callable[[Pool, Preparation], tuple[Pool, NDArray[np.bool_]]]
@@ -131,14 +148,12 @@ def words_of(text: str) -> Iterator[str]:
 def numbers_of(column: RawColumn, of: ColumnKind, part: DatePart) -> NDArray[np.float64]:
     """The numbers of a column that holds numbers, truth values or dates elsewhere; what is none counts as empty."""
     if column.kind == "text":
-        used, codes = np.unique(column.values[~column.empty], return_inverse=True)
-        parsed = np.array([float_or_nan(column.texts[code]) for code in used.astype(np.int64)], np.float64)
-        values = np.full(len(column.values), np.nan)
-        values[~column.empty] = np.where(np.isfinite(parsed), parsed, np.nan)[codes]
-        return values
-    fits = column.kind == of or {column.kind, of} <= {"number", "boolean"}
-    values = column.values if fits else np.full(len(column.values), np.nan)
-    return DATE_PARTS[part](values) if part else values
+        own = own_texts(column)
+        values = dates_of_texts(own) if of == "date" else numbers_of_texts(own)
+    else:
+        fits = column.kind == of or {column.kind, of} <= {"number", "boolean"}
+        values = column.values if fits else np.full(len(column.values), np.nan)
+    return PART_VALUES[part](values) if part else values
 
 
 def year_fraction(seconds: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -173,7 +188,7 @@ def as_times(seconds: NDArray[np.float64]) -> NDArray[np.datetime64]:
     return np.floor(np.clip(seconds, least, most)).astype(np.int64).astype("datetime64[s]")
 
 
-DATE_PARTS: dict[DatePart, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+PART_VALUES: dict[DatePart, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
     "year": year_fraction,
     "month": lambda seconds: month_number(seconds) % 12 + 1,
     "weekday": lambda seconds: np.floor(seconds / DAY_SECONDS + 3) % 7,  # 1970 began on a Thursday; Monday is 0

@@ -1,5 +1,6 @@
 """The rows of a table as they were written, column by column: before a preparation makes inputs of them."""
 
+import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,9 +17,24 @@ from fedclade.core.preparation import ColumnKind
 
 RawKind: TypeAlias = ColumnKind | Literal["empty", "unusable"]
 TRUTH = {"true": 1.0, "false": 0.0}
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")  # the numbers that arrow reads
 CODE = r"^[+-]?0[0-9]"  # a code that looks like a number, such as 01
-ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
-OTHER_DATE = re.compile(r"\d{1,2}([./])\d{1,2}\1\d{4}")
+ISO_DATE = r"\d{4}-\d\d-\d\d"
+DATE_FORMS = {
+    r"\d{4}/\d{1,2}/\d{1,2}": ("%Y/%m/%d",),
+    r"\d{4}\.\d{1,2}\.\d{1,2}": ("%Y.%m.%d",),
+    r"\d{1,2}\.\d{1,2}\.\d{4}": ("%d.%m.%Y",),
+    r"\d{1,2}/\d{1,2}/\d{4}": ("%d/%m/%Y", "%m/%d/%Y"),
+    r"\d{1,2}-\d{1,2}-\d{4}": ("%d-%m-%Y", "%m-%d-%Y"),
+    r"\d{1,2}-[A-Za-z]{3}-\d{4}": ("%d-%b-%Y",),
+    r"\d{1,2} [A-Za-z]{3} \d{4}": ("%d %b %Y",),
+    r"[A-Za-z]{3} \d{1,2}, \d{4}": ("%b %d, %Y",),
+}
+"""How days can be written, beside as 2024-12-31, and the orders in which such text can be read."""
+CLOCK = r"\d{1,2}:\d\d(:\d\d)?"
+CLOCK_FORMS = {0: "", 1: "%H:%M", 2: "%H:%M:%S"}
+"""By the number of colons."""
+DATE = re.compile(rf"({'|'.join([ISO_DATE, *DATE_FORMS])})([ T].*)?|{CLOCK}")
 DAY_SECONDS = 86400.0  # seconds
 UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # of a second
 
@@ -34,9 +50,13 @@ class RawColumn:
     """What text columns hold, each once."""
     fault: str = ""
     """Why a column is unusable."""
+    written: pa.ChunkedArray | None = None
+    """The cells of a column that was text and became something else, where they are kept: at other clients it may be of
+    categories, and then its names are those that were written."""
 
     def rows(self, index: NDArray[np.int64]) -> "RawColumn":
-        return replace(self, values=self.values[index])
+        written = None if self.written is None else self.written.take(pa.array(index))
+        return replace(self, values=self.values[index], written=written)
 
     @property
     def empty(self) -> NDArray[np.bool_]:
@@ -64,16 +84,24 @@ class RawTable:
 
 
 def read_raw_table(
-    table: pa.Table, names: Collection[str], *, categorical: Collection[str] = (), numeric: Collection[str] = ()
+    table: pa.Table,
+    names: Collection[str],
+    *,
+    categorical: Collection[str] = (),
+    numeric: Collection[str] = (),
+    keep_text: bool = False,
 ) -> RawTable:
-    """These columns of an arrow table."""
+    """These columns of an arrow table; `keep_text` if it is the table of one client alone (see `RawColumn.written`)."""
     columns = {
-        name: read_column(table.column(name), text=name in categorical, number=name in numeric) for name in names
+        name: read_column(table.column(name), text=name in categorical, number=name in numeric, keep_text=keep_text)
+        for name in names
     }
     return RawTable(columns, table.num_rows)
 
 
-def read_column(column: pa.ChunkedArray, *, text: bool = False, number: bool = False) -> RawColumn:
+def read_column(
+    column: pa.ChunkedArray, *, text: bool = False, number: bool = False, keep_text: bool = False
+) -> RawColumn:
     """One column; text that is written like numbers, truth values or dates is read as such, unless it is to be text.
 
     Where numbers are wanted, a cell that is none counts as empty.
@@ -83,12 +111,16 @@ def read_column(column: pa.ChunkedArray, *, text: bool = False, number: bool = F
     if pa.types.is_null(kind):
         return RawColumn("empty", np.full(len(column), np.nan))
     if is_text(kind):
-        return read_text(column, text=text, number=number)
+        found = read_text(column, text=text, number=number)
+        keeps = keep_text and not number and found.kind not in ("text", "empty")
+        return replace(found, written=column) if keeps else found
     timed = pa.types.is_temporal(kind) and not pa.types.is_interval(kind)
     if not (is_number(kind) or pa.types.is_boolean(kind) or timed):
         return RawColumn("unusable", np.full(len(column), np.nan), fault=f"holds {kind_words(kind)}")
     if pa.types.is_dictionary(column.type):
         column = column.cast(kind)
+    if text and (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
+        return text_column(RawColumn("date", seconds(column)))
     if text:
         return encode_texts(as_text(column))
     if timed:
@@ -127,7 +159,14 @@ def read_text(column: pa.ChunkedArray, *, text: bool, number: bool) -> RawColumn
     if text:
         return encoded
     if number:
-        return number_column(decode(encoded, np.array([float_or_nan(each) for each in encoded.texts])))
+        return number_column(numbers_of_texts(encoded))
+    return read_texts(encoded)
+
+
+def read_texts(encoded: RawColumn) -> RawColumn:
+    """A column of text as what all its cells are written like: numbers, truth values, dates, or text."""
+    if not encoded.texts:
+        return RawColumn("empty", encoded.values)
     words = pa.array(encoded.texts, pa.string())
     if (numbers := texts_as_floats(words)) is not None:
         return number_column(decode(encoded, numbers))
@@ -139,12 +178,14 @@ def read_text(column: pa.ChunkedArray, *, text: bool, number: bool) -> RawColumn
 
 
 def texts_as_floats(words: pa.Array | pa.ChunkedArray) -> NDArray[np.float64] | None:
-    """Texts as numbers; None unless all are, or if one is a code."""
+    """Texts as numbers; None unless all are, or if one is a code. Arrow reads `nan` and `inf`, which are none here."""
     try:
-        numbers = pc.cast(words, pa.float64())
+        numbers = as_floats(pc.cast(words, pa.float64()))
     except pa.ArrowInvalid:
         return None
-    return None if pc.any(pc.match_substring_regex(words, CODE)).as_py() else as_floats(numbers)
+    if np.isfinite(numbers).sum() < len(words) - words.null_count:
+        return None
+    return None if pc.any(pc.match_substring_regex(words, CODE)).as_py() else numbers
 
 
 def texts_as_truth(words: Sequence[str]) -> NDArray[np.float64] | None:
@@ -154,18 +195,19 @@ def texts_as_truth(words: Sequence[str]) -> NDArray[np.float64] | None:
 
 
 def texts_as_dates(words: pa.Array) -> NDArray[np.float64] | None:
-    """Texts as seconds since 1970, None unless all are dates: 2024-12-31, 31.12.2024, or with slashes in the only order
-    of day and month in which all are; also with a time behind it.
+    """Texts as seconds since 1970, None unless all are dates, also with a time behind, or times of day.
+
+    Where the order of day and month can be two, it must be the only one in which all texts can be read.
     """
     first = words[0].as_py()
-    if ISO_DATE.match(first):
+    if re.match(ISO_DATE, first):
         zoned = pa.timestamp("us", tz="UTC")
         return parse_dates(lambda: pc.cast(words, pa.timestamp("us")), lambda: pc.cast(words, zoned))
-    if not (date := OTHER_DATE.match(first)):
-        return None
-    clock = ("", " %H:%M", " %H:%M:%S")[min(first.count(":"), 2)]
-    orders = ["%d.%m.%Y"] if date.group(1) == "." else ["%d/%m/%Y", "%m/%d/%Y"]
-    return parse_dates(*(partial(pc.strptime, words, order + clock, "us") for order in orders))
+    clock = CLOCK_FORMS.get(first.count(":"), "")
+    if re.fullmatch(CLOCK, first):
+        return parse_dates(partial(pc.strptime, words, clock, "us"))
+    orders = next((orders for form, orders in DATE_FORMS.items() if re.match(rf"{form}(?!\d)", first)), ())
+    return parse_dates(*(partial(pc.strptime, words, f"{order} {clock}".strip(), "us") for order in orders))
 
 
 def parse_dates(*ways: Callable[[], pa.Array]) -> NDArray[np.float64] | None:
@@ -194,15 +236,29 @@ def as_floats(column: pa.ChunkedArray | pa.Array) -> NDArray[np.float64]:
 
 
 def float_or_nan(text: str) -> float:
-    """The number that a text is written like; NaN if it is none."""
-    try:
-        return float(text)
-    except ValueError:
-        return float("nan")
+    """The number that a text is written like; NaN if it is none, or too large. Python alone would read 1_1 as 11."""
+    number = float(text) if NUMBER.fullmatch(text) else math.nan
+    return number if math.isfinite(number) else math.nan
+
+
+def number_or_truth(text: str) -> float:
+    """The number that a text is written like, 1 for true and 0 for false; NaN if it is none."""
+    return TRUTH.get(text.lower(), float_or_nan(text))
+
+
+def numbers_of_texts(encoded: RawColumn) -> NDArray[np.float64]:
+    """The number of each row of a column of text, also of truth values; NaN where there is none."""
+    return decode(encoded, np.array([number_or_truth(each) for each in encoded.texts], np.float64))
+
+
+def dates_of_texts(encoded: RawColumn) -> NDArray[np.float64]:
+    """The date of each row of a column of text, in seconds since 1970; NaN where a text alone is none."""
+    found = [texts_as_dates(pa.array([each], pa.string())) for each in encoded.texts]
+    return decode(encoded, np.array([math.nan if date is None else date[0] for date in found], np.float64))
 
 
 def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Numbers, truth values and dates as text: whole numbers without a point, however they are stored."""
+    """Numbers, truth values and times of day as text: whole numbers without a point, however they are stored."""
     kind = column.type
     if not (pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         return pc.cast(column, pa.string())
@@ -226,6 +282,15 @@ def number_text(value: float | np.floating | Decimal) -> str | None:
     return str(int(value)) if value.is_integer() and -(2.0**63) < value < 2.0**63 else str(value)
 
 
+def date_text(seconds: float) -> str:
+    """A date as ISO has it; with the time behind it, unless that is midnight."""
+    whole, millionths = divmod(round(seconds * 1e6), 10**6)
+    date, clock = str(np.datetime64(whole, "s")).split("T")
+    if millionths:
+        clock += f".{millionths:06}"
+    return date if clock == "00:00:00" else f"{date} {clock}"
+
+
 def encode_texts(column: pa.ChunkedArray) -> RawColumn:
     """Text by its places in a list of those that are there; a blank text is an empty cell."""
     if not pa.types.is_dictionary(column.type):
@@ -247,16 +312,27 @@ def decode(encoded: RawColumn, values: NDArray[np.float64]) -> NDArray[np.float6
     return np.append(values, np.nan)[encoded.codes()]
 
 
+def own_texts(column: RawColumn) -> RawColumn:
+    """The same column, which knows no other texts than its rows have: those of all clients may be very many."""
+    used, codes = np.unique(column.values[~column.empty], return_inverse=True)
+    values = np.full(len(column.values), np.nan)
+    values[~column.empty] = codes
+    return replace(column, values=values, texts=tuple(column.texts[code] for code in used.astype(np.int64)))
+
+
 def text_column(column: RawColumn) -> RawColumn:
-    """A column as text, whatever it holds."""
+    """A column as text, whatever it holds: as it was written, where that was kept."""
     if column.kind in ("text", "unusable"):
         return column
+    if column.written is not None:
+        return encode_texts(column.written)
     numbers, codes = np.unique(column.values[~column.empty], return_inverse=True)
     values = np.full(len(column.values), np.nan)
     values[~column.empty] = codes
     if column.kind == "boolean":
         return RawColumn("text", values, tuple("true" if number else "false" for number in numbers.tolist()))
-    return RawColumn("text", values, tuple(str(number_text(number)) for number in numbers.tolist()))
+    cell_text = date_text if column.kind == "date" else number_text
+    return RawColumn("text", values, tuple(str(cell_text(number)) for number in numbers.tolist()))
 
 
 def is_number(kind: pa.DataType) -> bool:

@@ -91,12 +91,11 @@ class Recipe:
             raise InputError("the data are at the sites", where="data.source", got=f'"{SITES}"', need=need, do=do)
         if isinstance(self.data_settings, OwnData):
             made = self.data_settings.federation(seed)
-            made = prepare(made) if prepare and made.unprepared else made
         else:
             made = self.data_settings.spread(source_named(self.source).load(), seed)
         for _, change in self.modifiers:
             made = change.apply(made, seed)
-        return made
+        return prepare(made) if prepare else made
 
     def check_rounds(self, rounds: int, where: str = "data") -> None:
         """An error if something would change after the last round."""

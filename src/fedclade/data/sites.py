@@ -59,7 +59,9 @@ def site_examples(data: SiteData, tables: SiteTables | None, client: ClientId) -
     labels = read_names(table, tables.label, "label", found)
     parts = read_parts(table, tables, found)
     features = [name for name in table.column_names if name not in (tables.label, tables.split)]
-    columns = read_raw_table(table, features, categorical=tables.categorical, numeric=tables.numeric)
+    columns = read_raw_table(
+        table, features, categorical=(*tables.categorical, *tables.text), numeric=tables.numeric, keep_text=True
+    )
     if found.problems:
         raise problems_error(found.problems, client)
     rows = np.flatnonzero(~labels.empty)

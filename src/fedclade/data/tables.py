@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fedclade.core import ClientId, InputError
+from fedclade.core.preparation import MAX_TEXT
 from fedclade.core.problems import Problem, problems_error
 from fedclade.data.examples import Part, Pool
 from fedclade.data.federation import ClientData, Federation, Unprepared
@@ -95,7 +96,7 @@ def table_federation(
             }  # one of several fields
             choices = replace(choices, **rest)
     features = [column for column in table.column_names if column not in special]
-    columns = read_raw_table(table, features, categorical=own.categorical, numeric=own.numeric)
+    columns = read_raw_table(table, features, categorical=(*own.categorical, *own.text), numeric=own.numeric)
     kept, codes, class_names = usable_rows(owners, labels, parts, own, found)
     pool = Pool(np.zeros((table.num_rows, 0), np.float32), codes, table=columns, class_names=class_names)
     data = client_data(pool, owners, kept, own, parts, seed, found)
@@ -118,10 +119,12 @@ def with_own_names(table: pa.Table, found: Found) -> pa.Table:
     """The table with one column of each name: more are a problem, unless they have no name."""
     names = table.column_names
     for name, count in Counter(names).items():
+        if len(name) > MAX_TEXT:
+            found.add(name[:MAX_SHOWN], f"has a name of {len(name):,} characters", "give it a shorter one")
         if count > 1 and name.strip():
             found.add(name, f"is there {count} times", "give each column a name of its own")
     first = {name: place for place, name in reversed([*enumerate(names)])}
-    return table.select(sorted(first.values()))
+    return table.select(sorted(place for name, place in first.items() if len(name) <= MAX_TEXT))
 
 
 def check_second_table(test: pa.Table, own: "OwnData", name: str) -> None:
@@ -171,9 +174,11 @@ def read_names(table: pa.Table, column: str, use: str, found: Found) -> RawColum
     nothing = RawColumn("text", np.full(table.num_rows, np.nan))
     if column not in table.column_names:
         there = table.column_names
-        near = difflib.get_close_matches(column, there, n=1, cutoff=0.5)
+        near = [name for name in there if name.lower() == column.lower()] or (
+            difflib.get_close_matches(column, there, n=1, cutoff=0.5)
+        )
         shown = ", ".join(there[:MAX_SHOWN]) + (", ..." if len(there) > MAX_SHOWN else "")
-        do = f'did you mean "{near[0]}"?' if near else f"columns are: {shown}"
+        do = f'did you mean "{near[0]}"?' if near else f"name it: --{use} COLUMN; columns are: {shown}"
         found.add(column, f"is not there (--{use})", do)
         return nothing
     names = text_column(read_column(table.column(column), text=True))
@@ -325,7 +330,9 @@ def say_one_client(owners: RawColumn, own: "OwnData", count: int, found: Found) 
     got = f"names {named} client{'' if named == 1 else 's'}"
     if count < named:
         got += f", {count} of them with {own.min_rows} rows that can be used"
-    found.add(own.client, f"{got}: a federation needs at least 2", "is this the right column?")
+    lower = count < named and own.min_rows > 2
+    do = f"lower --min-rows ({own.min_rows})" if lower else "is this the right column?"
+    found.add(own.client, f"{got}: a federation needs at least 2", do)
 
 
 def read_table(path: Path) -> pa.Table:

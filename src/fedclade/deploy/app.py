@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from fedclade.core import InputError, Round
-from fedclade.core.preparation import read_preparation
+from fedclade.core import Damaged, InputError, Round
+from fedclade.core.preparation import Preparation, read_preparation
 from fedclade.core.settings import build_settings
 from fedclade.data.recipe import SITES
 from fedclade.data.sites import SiteTables
@@ -31,7 +31,7 @@ from fedclade.runs.backend import Backend, check_net, check_sites, deadlines_of
 from fedclade.runs.experiment import Experiment, FlowerSettings, read_experiment, without_keys
 from fedclade.runs.loop import RunProgress
 from fedclade.runs.run import Run, resume, start
-from fedclade.store.files import EXPERIMENT_FILE
+from fedclade.store.files import EXPERIMENT_FILE, PREPARATION_FILE
 from fedclade.store.run_folder import RunFolder
 
 log = logging.getLogger("flwr")  # its handlers are there, and `flwr run --stream` shows what goes to them
@@ -85,8 +85,9 @@ def sites_backend(experiment: Experiment, grid: Grid, preparation: bytes = b"") 
     fleet = raw_fleet(transport(spec))
     if not preparation:
         log.info("fedclade: asking sites about their columns")
+        fleet = fleet.begin(0)
         preparation = fit_preparation(
-            fleet.begin(0),
+            fleet,
             tables,
             Round(0, experiment.run.seed),
             where="the sites' tables",
@@ -94,7 +95,7 @@ def sites_backend(experiment: Experiment, grid: Grid, preparation: bytes = b"") 
             tell_classes=not tables.classes,
             label=tables.label,
         ).to_json()
-    made = read_preparation(json.loads(preparation), "preparation.json")
+    made = parse_preparation(preparation)
     check_net(experiment, (made.width,), len(made.class_names))
     spec = replace(spec, shape=(made.width,), classes=len(made.class_names), preparation=preparation)
     return replace(
@@ -103,6 +104,15 @@ def sites_backend(experiment: Experiment, grid: Grid, preparation: bytes = b"") 
         preparation_bytes=fleet.ledger.totals(),
         notes=made.notes(),
     )
+
+
+def parse_preparation(text: bytes) -> Preparation:
+    """The preparation of the run's file."""
+    try:
+        return read_preparation(json.loads(text), PREPARATION_FILE)
+    except ValueError as error:  # an InputError is one
+        what = f"{PREPARATION_FILE} is damaged"
+        raise Damaged(what, where=PREPARATION_FILE, got=str(error)[:200], need="it as it was written") from None
 
 
 def backend_over(transport: Callable[[ModelSpec], FlowerTransport], spec: ModelSpec) -> Backend:

@@ -42,7 +42,7 @@ from fedclade.fleet.transport import Enrolment, Transport
 from fedclade.wire import Reply, Request, Verb
 from fedclade.wire import columns as wire_columns
 from fedclade.wire import verbs as wire
-from fedclade.wire.columns import ColumnsFields, CountFields, NamesAsked, NumbersAsked, SumAsked, SumFields, json_of
+from fedclade.wire.columns import ColumnsFields, NamesAsked, NumbersAsked, SumAsked, SumFields, json_of
 from fedclade.wire.message import Fields
 
 NO_ROWS: Rows = np.zeros((0, 0), np.float32)
@@ -313,19 +313,19 @@ class Fleet:
         For numbers with thresholds (thresholds + 1, labels): up to each one and above the one before. For a column with
         names (names + 1, labels): rows that have each, and those that have another. Those of numbers come first.
         """
-        fields = CountFields(
-            columns=tuple(
-                NumbersAsked(column=each.column, of=each.of, part=each.part, thresholds=tuple(map(float, limits)))
-                for each, limits in numbers
-            ),
-            categories=tuple(NamesAsked(column=column, names=tuple(known)) for column, known in names),
-            class_names=tuple(class_names),
-        )
-        lengths = wire_columns.cells_of(fields)
-        total = np.zeros((sum(lengths), max(len(class_names), 1)), np.int64)
-        for reply in self.ask(wire_columns.COLUMN_COUNTS, same_rows(clients), fields, now):
-            total += np.asarray(reply.arrays["counts"], np.int64)
-        return np.split(total, np.cumsum(lengths)[:-1]) if lengths else []
+        asked: list[NumbersAsked | NamesAsked] = [
+            NumbersAsked(column=each.column, of=each.of, part=each.part, thresholds=tuple(map(float, limits)))
+            for each, limits in numbers
+        ]
+        asked += [NamesAsked(column=column, names=tuple(known)) for column, known in names]
+        tables: list[NDArray[np.int64]] = []
+        for fields in wire_columns.count_blocks(asked, class_names):
+            lengths = wire_columns.cells_of(fields)
+            total = np.zeros((sum(lengths), max(len(class_names), 1)), np.int64)
+            for reply in self.ask(wire_columns.COLUMN_COUNTS, same_rows(clients), fields, now):
+                total += np.asarray(reply.arrays["counts"], np.int64)
+            tables += np.split(total, np.cumsum(lengths)[:-1])
+        return tables
 
     def column_sums(
         self,

@@ -36,8 +36,11 @@ class Ledger:
         label = verb.ledger_label
         self.down.setdefault(label, 0)
         self.up.setdefault(label, 0)
+        sizes: dict[int, int] = {}  # of fields, which are often the same object for all clients
         for client, request in requests.items():
-            size = request.rows.size * PARAMETER + verb.field_bytes
+            if id(request.fields) not in sizes:
+                sizes[id(request.fields)] = verb.field_bytes(request.fields)
+            size = request.rows.size * PARAMETER + sizes[id(request.fields)]
             self.down[label] += size
             self._record_client(verb, client, size)
 

@@ -138,8 +138,8 @@ class ColumnFacts:
     """In a cell with text, in the mean."""
     is_unique: bool
     """No two rows have the same value."""
-    is_rising: bool
-    """Whole numbers, each larger than the one before."""
+    is_monotone: bool
+    """Whole numbers in most cells, each larger than the one before, or each smaller."""
     is_whole: bool
     has_years: bool
     """Whole numbers that can all be years."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fedclade.nets import Module
 
 OwnNet = Callable[[], "Module"]
+MAX_NUMBERS = 2**29  # of all rows together: a server may not fill a site's memory
 NO_ROWS: Rows = np.zeros((0, 0), np.float32)
 
 
@@ -104,6 +105,11 @@ def examples_at(header: Header, arrays: Arrays, held: SiteClient, number: int) -
     if "preparation" not in arrays:
         return data
     text = np.asarray(arrays["preparation"], np.uint8).tobytes()
+    if len(data.train.pool.labels) * preparation_of(text).width > MAX_NUMBERS:
+        need = f"at most {MAX_NUMBERS} numbers"
+        raise InputError(
+            "the prepared rows are too many", where=held.name, got=f"{preparation_of(text).width} inputs", need=need
+        )
     return prepare_client(data, preparation_of(text), lambda pool, _: prepare_once(pool, text))
 
 

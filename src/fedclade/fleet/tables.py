@@ -24,7 +24,9 @@ class TableTransport:
         return ()
 
     def enrolments(self) -> Mapping[ClientId, Enrolment]:
-        return {client: Enrolment(len(data.train), len(data.test)) for client, data in self._federation.data.items()}
+        """Those that are there at the start."""
+        held = {client: self._federation[client] for client in self._federation.clients_at(0)}
+        return {client: Enrolment(len(data.train), len(data.test)) for client, data in held.items()}
 
     def carry(self, requests: Mapping[ClientId, AnyRequest]) -> Iterable[Arrival]:
         for client, request in requests.items():

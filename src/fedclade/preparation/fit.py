@@ -1,14 +1,16 @@
 """Fitting a preparation: roles of columns, quantiles and sums of numbers, categories, and what gives labels away."""
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fedclade.core import ClientId, InputError, Round
+from fedclade.core import ClientId, InputError, Round, Stopped
 from fedclade.core.preparation import (
+    EMPTY_CELL,
+    LARGEST,
     MAX_INPUTS,
+    MAX_TEXT,
     CategoryInput,
     ColumnChoices,
     MissingInput,
@@ -17,27 +19,35 @@ from fedclade.core.preparation import (
     Preparation,
     TableInput,
     WordInput,
+    sort_labels,
 )
 from fedclade.core.problems import Problem, problems_error, shell_word
 from fedclade.fleet import Fleet
 from fedclade.fleet.results import ClientTable, ColumnSums
-from fedclade.preparation.leaks import MAX_CLASSES, intervals_tell, names_tell, quantile_edges
+from fedclade.preparation.leaks import (
+    MAX_LEAK_CLASSES,
+    emptiness_tells,
+    intervals_tell,
+    names_tell,
+    quantile_edges,
+)
 from fedclade.preparation.quantiles import Sketch, sketch_numbers
-from fedclade.preparation.roles import NEARLY_ALL, Roles, decide_roles
+from fedclade.preparation.roles import NEARLY_ALL, Roles, client_codes, decide_roles, sure_facts
 
 MAX_CATEGORIES = 32  # inputs of one column; further names are "other"
 MAX_ASKED = 200  # names of one column that are counted, of which the most frequent become inputs
 MAX_WORDS = 100  # inputs of one column of text
-MIN_ROWS = 5  # rows of all clients that an input must tell apart
+MIN_INPUT_ROWS = 5  # rows of all clients that an input must tell apart
 MAX_WORD_SHARE = 0.95  # of the rows: a word that nearly all have tells nothing
-LARGEST = 1e38  # about what float32 holds
 SAME = "the same in every row"
-NEARLY_SAME = f"the same in all rows but {MIN_ROWS - 1} or fewer"
+NEARLY_SAME = f"the same in all rows but {MIN_INPUT_ROWS - 1} or fewer"
 ALL_WORDS = "no word tells its rows apart"
-RARE = f"no value is there {MIN_ROWS} times at any client"
+RARE = f"no value is there {MIN_INPUT_ROWS} times at any client"
 ROUNDING = 1e-12  # of itself: a column that differs by less differs by rounding
-DATE_PARTS = {"month": (1.0, 12.0), "weekday": (0.0, 6.0), "hour": (0.0, 23.0)}  # beside the year
-WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,18})")  # as Python writes a whole number
+DATE_BOUNDS = {"month": (1.0, 12.0), "weekday": (0.0, 6.0), "hour": (0.0, 23.0)}  # beside the year
+MAX_LABELS = 1000  # classes that clients may tell together
+MAX_SHOWN = 10  # names that a message shows
+MAX_TRIES = 3  # rounds of requests, each without those who failed in the one before
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,41 +86,112 @@ def fit_preparation(
 ) -> Preparation:
     """The preparation of all clients' tables. The classes are given, or told by the clients, or there are none.
 
-    `problems` are those that are known already: one error names them and those that are found here.
+    `problems` are those that are known already: one error names them and those that are found here. A client that does
+    not answer one of the requests, or whose answer is refused, counts in none: all is asked again without it.
     """
-    tables = fleet.columns(tuple(fleet.enrolments), now, tell_classes=tell_classes)
+    asked = tuple(fleet.enrolments)
+    lost: dict[ClientId, str] = {}
+    for _ in range(MAX_TRIES):
+        ledger = fleet.ledger
+        refused, silent = len(ledger.refused), len(ledger.silent)
+        clients = tuple(name for name in asked if name not in lost)
+        failure: InputError | None = None
+        made: Preparation | None = None
+        try:
+            made = fit_once(
+                fleet,
+                clients,
+                choices,
+                now,
+                where=where,
+                class_names=class_names,
+                tell_classes=tell_classes,
+                client=client,
+                label=label,
+                problems=problems,
+            )
+        except InputError as error:  # of sums that lack somebody's, perhaps
+            failure = error
+        unheard = {name: "no answer" for _, name in ledger.silent[silent:]}
+        unheard |= {refusal.client: refusal.reason for refusal in ledger.refused[refused:]}
+        if not unheard:
+            if made is None:
+                assert failure is not None
+                raise failure
+            return with_lost(made, lost)
+        lost |= unheard
+        if len(lost) == len(asked):
+            break
+    first = next(iter(lost))
+    got, need = f"{len(lost)} of {len(asked)} did not, first {first!r}: {lost[first]}", "answers from the others"
+    raise Stopped("clients do not answer about their columns", where=where, got=got, need=need)
+
+
+def with_lost(made: Preparation, lost: Mapping[ClientId, str]) -> Preparation:
+    """The preparation with a note of the clients that did not count in it."""
+    if not lost:
+        return made
+    shown = "; ".join(f"{client!r} ({reason})" for client, reason in [*lost.items()][:MAX_SHOWN])
+    more = f"; and {len(lost) - MAX_SHOWN} more" if len(lost) > MAX_SHOWN else ""
+    note = f"clients that did not count where columns became inputs: {shown}{more}"
+    return replace(made, warnings=(*made.warnings, note[:MAX_TEXT]))
+
+
+def fit_once(
+    fleet: Fleet,
+    clients: Sequence[ClientId],
+    choices: ColumnChoices,
+    now: Round,
+    *,
+    where: str,
+    class_names: Sequence[str],
+    tell_classes: bool,
+    client: str,
+    label: str,
+    problems: Sequence[Problem],
+) -> Preparation:
+    """The preparation of these clients' tables, from one round of requests."""
+    tables = fleet.columns(clients, now, tell_classes=tell_classes)
     clients = tuple(tables)
     roles = decide_roles(tables, choices)
-    if problems or roles.problems:
-        raise problems_error([*problems, *roles.problems], where)
-    classes = tuple(class_names) or (sorted_classes(tables) if tell_classes else ())
+    known = {problem.column for problem in problems}
+    if found := [*problems, *(problem for problem in roles.problems if problem.column not in known)]:
+        raise problems_error(found, where)
+    classes = tuple(class_names) or (told_classes(tables, label, where) if tell_classes else ())
+    rows = sum(table.rows for table in tables.values())
+    filled = filled_cells(tables)
+    leave_out_sparse(roles, filled, rows)
     numbers = bound_numbers(fleet, clients, tables, roles, now)
     bounds = [(each.numbers, each.low, each.high, each.middle) for each in numbers]
     named = {role: [column for column, its in roles.roles.items() if its == role] for role in ("category", "text")}
-    sums = fleet.column_sums(clients, bounds, now, categories=named["category"], texts=named["text"])
-    frequent = dict(zip((*named["category"], *named["text"]), sums.names, strict=True))
-    leave_out_client_names(roles, tables, frequent, choices)
-    kept = [column for column in named["category"] if column in roles.roles]
-    counts, warnings = count_names(fleet, clients, kept, frequent, numbers, classes, now)
+    codes = client_codes(tables, roles, choices)
+    categories = list(dict.fromkeys([*named["category"], *codes]))
+    sums = fleet.column_sums(clients, bounds, now, categories=categories, texts=named["text"])
+    frequent = dict(zip((*categories, *named["text"]), sums.names, strict=True))
+    leave_out_client_names(roles, tables, frequent, codes)
+    counts, warnings = count_names(fleet, clients, roles, frequent, numbers, classes, now)
 
-    rows = sum(table.rows for table in tables.values())
     made = number_inputs(numbers, sums, raw=choices.prepare == "none")
     inputs: list[TableInput] = []
     for column, role in roles.roles.items():
-        filled = sum(table.columns[column].filled for table in tables.values() if column in table.columns)
         own = made.get(column, [])
         if role == "category":
             own = category_inputs(counts[column])
         elif role == "text":
-            own = word_inputs(column, frequent[column], filled)
-        if MIN_ROWS <= rows - filled <= rows - MIN_ROWS:
-            own = [*own, MissingInput(column=column)]
+            own = word_inputs(column, frequent[column], filled[column])
+        reason = ""
         if not own and column in frequent and not frequent[column]:
-            roles.left_out[column] = RARE
+            reason = RARE
         elif not own:
             sketch = next((each.sketch for each in numbers if each.numbers.column == column), None)
             rest = sketch.total - int(sketch.counts.max()) if sketch else counts[column].rest if column in counts else 0
-            roles.left_out[column] = ALL_WORDS if role == "text" else NEARLY_SAME if rest else SAME
+            reason = ALL_WORDS if role == "text" else NEARLY_SAME if rest else SAME
+        if MIN_INPUT_ROWS <= rows - filled[column] <= rows - MIN_INPUT_ROWS:
+            own = [*own, MissingInput(column=column)]
+            if reason:
+                warnings.append(f"of column {column!r} only whether it is empty is used: {reason}")
+        elif reason:
+            roles.left_out[column] = reason
         inputs += own
     check_inputs(inputs, roles, where)
     return Preparation(
@@ -119,14 +200,30 @@ def fit_preparation(
         client=client,
         label=label,
         left_out=roles.left_out,
-        warnings=tuple(warnings),
+        warnings=(*roles.notes, *warnings),
     )
+
+
+def filled_cells(tables: Mapping[ClientId, ClientTable]) -> dict[str, int]:
+    """How many cells of all clients are not empty, by column."""
+    found: dict[str, int] = {}
+    for table in tables.values():
+        for column, facts in table.columns.items():
+            found[column] = found.get(column, 0) + facts.filled
+    return found
+
+
+def leave_out_sparse(roles: Roles, filled: Mapping[str, int], rows: int) -> None:
+    """Leave out columns that are nearly empty: sums over so few values would tell each one."""
+    for column in [column for column in roles.roles if filled[column] < min(MIN_INPUT_ROWS, rows)]:
+        del roles.roles[column]
+        roles.left_out[column] = f"filled in fewer than {MIN_INPUT_ROWS} rows"
 
 
 def count_names(
     fleet: Fleet,
     clients: Sequence[ClientId],
-    categories: Sequence[str],
+    roles: Roles,
     frequent: Mapping[str, Mapping[str, int]],
     numbers: Sequence[BoundedNumbers],
     classes: Sequence[str],
@@ -136,22 +233,29 @@ def count_names(
 
     Clients with few rows of a category told nothing of it; now that its name is known they count it too.
     """
-    asked = [(column, usual_names(frequent[column], MAX_ASKED)) for column in categories]
-    by_label = classes if 2 <= len(classes) <= MAX_CLASSES else ()
-    sketches = [(each.numbers, leak_edges(each)) for each in numbers if by_label]
-    if not asked and not sketches:
+    by_label = classes if 2 <= len(classes) <= MAX_LEAK_CLASSES else ()
+    categories = [column for column, role in roles.roles.items() if role == "category"]
+    asked = [
+        (column, [EMPTY_CELL, *(usual_names(frequent[column], MAX_ASKED) if column in categories else ())])
+        for column in (roles.roles if by_label else categories)
+    ]
+    sketches = [(each.numbers, leak_edges(each)) for each in numbers if by_label and each.numbers.column in roles.roles]
+    if not asked:
         return {}, []
     tables = fleet.column_counts(clients, sketches, now, names=asked, class_names=by_label)
-    of_numbers, of_names = tables[: len(sketches)], tables[len(sketches) :]
-    telling = [each.column for (each, _), table in zip(sketches, of_numbers, strict=True) if intervals_tell(table)]
-    telling += [column for (column, _), table in zip(asked, of_names, strict=True) if names_tell(table)]
+    of_names = dict(zip([column for column, _ in asked], tables[len(sketches) :], strict=True))
+    telling = [column for column, table in of_names.items() if emptiness_tells(table[0], table[1:].sum(axis=0))]
+    empties = dict.fromkeys(telling, "by whether it is empty")
+    telling += [each.column for (each, _), table in zip(sketches, tables, strict=False) if intervals_tell(table)]
+    telling += [column for column in categories if names_tell(of_names[column][1:])]
     counts = {
-        column: CategoryCounts(column, dict(zip(names, rows[:-1], strict=True)), rows[-1])
-        for (column, names), table in zip(asked, of_names, strict=True)
-        for rows in [table.sum(axis=1).tolist()]
+        column: CategoryCounts(column, dict(zip(names[1:], rows[1:-1], strict=True)), rows[-1])
+        for column, names in asked
+        if column in categories
+        for rows in [of_names[column].sum(axis=1).tolist()]
     }
     return counts, [
-        f"column {column!r} gives the label away: from it alone every label can be told; "
+        f"column {column!r} gives the label away: {empties.get(column, 'from it alone')} every label can be told; "
         f"leave it out if it is not there when a label is wanted: --without {shell_word(column)}"
         for column in dict.fromkeys(telling)
     ]
@@ -166,25 +270,22 @@ def leave_out_client_names(
     roles: Roles,
     tables: Mapping[ClientId, ClientTable],
     frequent: Mapping[str, Mapping[str, int]],
-    choices: ColumnChoices,
+    codes: Sequence[str],
 ) -> None:
-    """Leave out columns of categories that are names of clients: the same in all rows of nearly every one.
+    """Leave out columns that are names or codes of clients: the same in all rows of nearly every one.
 
     Clients with enough rows told their names: there are as many as clients where these differ.
     """
-    chosen = {*choices.keep, *choices.categorical, *choices.only}
-    for column in [column for column, role in roles.roles.items() if role == "category" and column not in chosen]:
-        facts = [table.columns[column] for table in tables.values() if column in table.columns]
-        sure = [fact for fact in facts if fact.filled >= MIN_ROWS]
-        alike, enough = sum(fact.different == 1 for fact in sure), NEARLY_ALL * len(sure)
-        if len(sure) >= 2 and alike >= enough and len(frequent[column]) >= enough:
+    for column in codes:
+        sure = sure_facts([table.columns[column] for table in tables.values() if column in table.columns])
+        if len(frequent[column]) >= NEARLY_ALL * len(sure):
             roles.left_out[column] = "a name of the client: the same in all its rows, and another one elsewhere"
             del roles.roles[column]
 
 
 def usual_names(rows: Mapping[str, int], most: int) -> list[str]:
     """The most frequent names."""
-    return sorted((name for name in rows if rows[name] >= MIN_ROWS), key=lambda name: (-rows[name], name))[:most]
+    return sorted((name for name in rows if rows[name] >= MIN_INPUT_ROWS), key=lambda name: (-rows[name], name))[:most]
 
 
 def bound_numbers(
@@ -208,7 +309,7 @@ def bound_numbers(
         if role == "date":
             found += [
                 BoundedNumbers(Numbers(column, "date", part), low, high, low)  # type: ignore[arg-type]  # its keys
-                for part, (low, high) in DATE_PARTS.items()
+                for part, (low, high) in DATE_BOUNDS.items()
             ]
     return found
 
@@ -273,7 +374,7 @@ def number_input(each: BoundedNumbers, count: int, total: float, square: float, 
 def category_inputs(counts: CategoryCounts) -> list[TableInput]:
     """The most frequent names, and all others together; nothing if there is one name only."""
     kept = usual_names(counts.rows, MAX_CATEGORIES)
-    other = counts.rest + sum(counts.rows.values()) - sum(counts.rows[name] for name in kept) >= MIN_ROWS
+    other = counts.rest + sum(counts.rows.values()) - sum(counts.rows[name] for name in kept) >= MIN_INPUT_ROWS
     if len(kept) + other < 2:
         return []
     return [CategoryInput(column=counts.column, categories=tuple(sorted(kept)), other=other)]
@@ -286,10 +387,20 @@ def word_inputs(column: str, rows: Mapping[str, int], filled: int) -> list[Table
     return [WordInput(column=column, words=tuple(sorted(kept)))] if kept else []
 
 
-def sorted_classes(tables: Mapping[ClientId, ClientTable]) -> tuple[str, ...]:
-    """The labels that clients have, in order: as numbers if all are whole numbers, else as text."""
+def told_classes(tables: Mapping[ClientId, ClientTable], label: str, where: str) -> tuple[str, ...]:
+    """The labels that clients have, in order."""
     names = {name for table in tables.values() for name in table.class_names}
-    return tuple(sorted(names, key=int) if all(WHOLE.fullmatch(name) for name in names) else sorted(names))
+    if 2 <= len(names) <= MAX_LABELS:
+        return sort_labels(names)
+    got, need = f"{len(names)}: {', '.join(sorted(names)[:MAX_SHOWN])}", f"2 to {MAX_LABELS}"
+    do = "is this the right column? or give all classes: classes = [...]"
+    raise InputError(
+        f"column {label!r} has too {'few' if len(names) < 2 else 'many'} classes",
+        where=where,
+        got=got,
+        need=need,
+        do=do,
+    )
 
 
 def check_inputs(inputs: Sequence[TableInput], roles: Roles, where: str) -> None:

@@ -5,12 +5,17 @@ from numpy.typing import NDArray
 
 from fedclade.preparation.quantiles import Sketch
 
-MAX_CLASSES = 100  # with more, nothing is looked for
+MAX_LEAK_CLASSES = 100  # with more, nothing is looked for
 MIN_PURE = 0.999  # of the rows whose value tells their label
 MAX_BASELINE = 0.99  # of the rows that have the most frequent label: with more, every column is nearly pure
 MAX_REST = 0.05  # of the rows, with names that are not known
-MIN_ROWS = 20
+MIN_LEAK_ROWS = 20  # with fewer, a column tells the label by chance
 INTERVALS = 64  # of a column of numbers
+
+
+def emptiness_tells(empty: NDArray[np.int64], filled: NDArray[np.int64]) -> bool:
+    """Whether it is known of each label if a cell is empty; both are (labels,) counts of cells."""
+    return is_pure(np.stack([empty, filled]))
 
 
 def names_tell(table: NDArray[np.int64]) -> bool:
@@ -40,7 +45,8 @@ def is_pure(table: NDArray[np.int64]) -> bool:
     """Whether nearly all rows have the label that is usual for their value, and labels differ at all."""
     total = int(table.sum())
     baseline = int(table.sum(axis=0).max())
-    return total >= MIN_ROWS and baseline <= MAX_BASELINE * total and int(table.max(axis=1).sum()) >= MIN_PURE * total
+    enough = total >= MIN_LEAK_ROWS and baseline <= MAX_BASELINE * total
+    return enough and int(table.max(axis=1).sum()) >= MIN_PURE * total
 
 
 def quantile_edges(sketch: Sketch) -> list[float]:

@@ -8,18 +8,21 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from fedclade.core import ClientId
-from fedclade.core.preparation import ColumnChoices
+from fedclade.core.preparation import NO_NAME, ColumnChoices
 from fedclade.core.problems import Problem, shell_word
 from fedclade.fleet.results import ClientTable, ColumnFacts
 
 Role: TypeAlias = Literal["number", "boolean", "date", "category", "text"]
 NEARLY_ALL = 0.9  # of the clients
-MIN_ROWS = 10  # rows of a client: in fewer, what is no id can be unique and rising by chance
+MIN_LARGE_ROWS = 10  # rows of a client: in fewer, what is no id can be unique and in order by chance
+MIN_SURE_ROWS = 5  # filled cells of a client: in fewer, what is no name of it can be the same in all by chance
 MAX_CODES = 20  # different values of a client: whole numbers among text are codes, if they are no more
 MIN_WORDS = 3.0  # words in a cell of free text, in the mean
 MIN_DIFFERENT = 0.5  # of the cells: free text hardly ever repeats
-NO_NAME = re.compile(r"\s*|unnamed:? ?\d+|\.\.\.\d+|__index_level_\d+__", re.IGNORECASE)
-ID_NAME = re.compile(r"(.*[_ ])?(id|uuid|guid|index|idx|row|rownum|nr|key)", re.IGNORECASE)
+ID_NAME = re.compile(
+    r"(.*[_ ])?(id|uuid|guid|index|idx|row|rownum|nr|no|num|number|key|record|serial|seq|sequence)[.#]?", re.IGNORECASE
+)
+CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])")  # between the words of caseId
 YEAR_NAME = re.compile(r"(.*[_ ])?(year|yr|jahr|annee|ano)", re.IGNORECASE)
 MAX_SHOWN = 10  # columns that an error names
 KIND_ROLES: Mapping[str, Role] = {"number": "number", "boolean": "boolean", "date": "date"}
@@ -34,6 +37,8 @@ class Roles:
     left_out: dict[str, str] = field(default_factory=dict)
     """Columns that are no input, and why."""
     problems: list[Problem] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """What a user should know, a sentence each."""
 
 
 def decide_roles(tables: Mapping[ClientId, ClientTable], choices: ColumnChoices) -> Roles:
@@ -41,11 +46,19 @@ def decide_roles(tables: Mapping[ClientId, ClientTable], choices: ColumnChoices)
     found = Roles()
     columns = list(dict.fromkeys(name for table in tables.values() for name in table.columns))
     check_names(columns, choices, found)
+    minority: list[str] = []
     for column in columns:
         if column in choices.without or (choices.only and column not in choices.only):
             continue
         facts = [(table.rows, table.columns[column]) for table in tables.values() if column in table.columns]
-        decide_role(column, facts, len(tables), choices, found)
+        if 2 * len(facts) <= len(tables):
+            minority.append(column)
+            if len(minority) <= MAX_SHOWN:
+                found.left_out[column] = f"only {len(facts)} of {len(tables)} clients have it"
+        else:
+            decide_role(column, facts, len(tables), choices, found)
+    if len(minority) > MAX_SHOWN:
+        found.notes.append(f"{len(minority) - MAX_SHOWN} more columns are left out: only a few clients have them")
     return found
 
 
@@ -69,11 +82,16 @@ def decide_role(
 ) -> None:
     """Add the role of one column, why it is left out, or what is wrong with it."""
     kept = column in (*choices.keep, *choices.categorical, *choices.numeric, *choices.text, *choices.only)
-    fault = next((fact.fault or "cannot be read" for _, fact in facts if fact.kind == "unusable"), "")
-    if fault:
+    faults = [fact.fault or "cannot be read" for _, fact in facts if fact.kind == "unusable"]
+    if 0 < len(faults) <= (1 - NEARLY_ALL) * len(facts):  # of a few sites, which must not stop all others
+        found.notes.append(
+            f"column {column!r} {faults[0]} at {len(faults)} of {clients} clients: it counts as empty there"
+        )
+        facts = [(rows, fact) for rows, fact in facts if fact.kind != "unusable"]
+        faults = []
+    if faults:
+        fault = faults[0]
         found.problems.append(Problem(column, fault, f"leave it out: --without {shell_word(column)}"))
-    elif 2 * len(facts) <= clients:
-        found.left_out[column] = f"only {len(facts)} of {clients} clients have it"
     elif NO_NAME.fullmatch(column) and not kept:
         found.left_out[column] = "an index without a name"
     elif not any(fact.filled for _, fact in facts):
@@ -135,7 +153,7 @@ def is_free_text(facts: Sequence[ColumnFacts]) -> bool:
 def id_reason(column: str, kind: Role, facts: Sequence[tuple[int, ColumnFacts]]) -> str:
     """Why a column is an id and no feature; empty if it is none."""
     some = [fact for rows, fact in facts if rows >= 2]
-    large = [fact for rows, fact in facts if rows >= MIN_ROWS]
+    large = [fact for rows, fact in facts if rows >= MIN_LARGE_ROWS]
 
     def nearly_all(flag: Callable[[ColumnFacts], bool]) -> bool:
         """Of all clients, and of those with many rows alone: many small ones must not outvote these."""
@@ -147,8 +165,35 @@ def id_reason(column: str, kind: Role, facts: Sequence[tuple[int, ColumnFacts]])
         return ""
     if YEAR_NAME.fullmatch(column) or nearly_all(lambda fact: fact.has_years):
         return ""
-    if nearly_all(lambda fact: fact.is_rising):
-        return "an id: whole numbers that rise from row to row"
-    if ID_NAME.fullmatch(column) and nearly_all(lambda fact: fact.is_unique):
+    if nearly_all(lambda fact: fact.is_monotone):
+        return "an id: whole numbers that rise, or fall, from row to row"
+    if ID_NAME.fullmatch(CAMEL_CASE.sub("_", column)) and nearly_all(lambda fact: fact.is_unique):
         return "an id: whole numbers, none twice at a client"
     return ""
+
+
+def client_codes(tables: Mapping[ClientId, ClientTable], roles: Roles, choices: ColumnChoices) -> list[str]:
+    """Columns that may name the client, the same in all rows of nearly every one: text, or whole numbers but years."""
+    chosen = {*choices.keep, *choices.categorical, *choices.numeric, *choices.only}
+    found = list[str]()
+    for column, role in roles.roles.items():
+        facts = [table.columns[column] for table in tables.values() if column in table.columns]
+        is_code = role == "category" or (role == "number" and is_whole_code(column, facts))
+        sure = sure_facts(facts)
+        alike = sum(fact.different == 1 for fact in sure)
+        if is_code and column not in chosen and len(sure) >= 2 and alike >= NEARLY_ALL * len(sure):
+            found.append(column)
+    return found
+
+
+def sure_facts(facts: Sequence[ColumnFacts]) -> list[ColumnFacts]:
+    """Those of clients with enough cells to say whether all have one value."""
+    return [fact for fact in facts if fact.filled >= MIN_SURE_ROWS]
+
+
+def is_whole_code(column: str, facts: Sequence[ColumnFacts]) -> bool:
+    """Whether a column of numbers holds whole numbers that are no years."""
+    filled = [fact for fact in facts if fact.filled]
+    if YEAR_NAME.fullmatch(column) or sum(fact.has_years for fact in filled) >= NEARLY_ALL * len(filled):
+        return False
+    return all(fact.is_whole for fact in filled)

@@ -1,6 +1,7 @@
 """Groups in a user's own data as files: groups.json for machines, groups.html for people."""
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -37,8 +38,10 @@ def write_groups(answer: GroupAnswer, folder: Path) -> tuple[Path, Path]:
         name=answer.federation.name,
         verdict=answer.sentence() + ".",
         clear=answer.has_groups,
+        notes=answer.federation.notes,
         sure=list(zip(CONFIDENCE_MEANINGS, confidence_texts(answer), strict=True)),
         profiles=known,
+        first=12,
         most=200,
         version=__version__,
     )
@@ -54,7 +57,8 @@ def write_groups(answer: GroupAnswer, folder: Path) -> tuple[Path, Path]:
 def confidence_texts(answer: GroupAnswer) -> tuple[str, str, str]:
     """How sure the answer is, as text in the order of CONFIDENCE_MEANINGS."""
     sure = answer.confidence
-    return f"{sure.silhouette:.2f} (needs {sure.needed:.2f})", f"{sure.height_ratio:.1f}", f"{sure.stability:.2f}"
+    silhouette = math.floor(100 * sure.silhouette) / 100  # not rounded up to what it needs
+    return f"{silhouette:.2f} (needs {sure.needed:.2f})", f"{sure.height_ratio:.1f}", f"{sure.stability:.2f}"
 
 
 def as_json(answer: GroupAnswer) -> object:
@@ -103,7 +107,7 @@ def group_plots(answer: GroupAnswer, known: list[GroupProfile]) -> Iterator[Plot
     facts = answer.facts
     shares = label_shares(known, answer.class_names)
     means = feature_means(known, answer.names)
-    deviations = "Means, in standard deviations from the mean of all examples; of categories, shares from 0 to 1."
+    deviations = "Means, less those of all examples: numbers in standard deviations, categories in shares from 0 to 1."
     found = (
         ("Which labels each group has", "Percent of the group's examples.", shares),
         ("What each group's features are like", deviations, means),

@@ -12,6 +12,7 @@ MAX_STATEMENTS = 3  # about a group
 MIN_STANDARD_ERRORS = 3.0  # that shares must differ by: shares of few examples differ by much by chance
 MIN_SHARE_DIFFERENCE = 0.1  # from 0 to 1: smaller ones are not mentioned
 MIN_MEAN_DIFFERENCE = 0.25  # standard deviations: smaller ones are not mentioned
+SHARE_OF_A_DEVIATION = 0.2  # a difference of shares that is as remarkable as a deviation
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,8 +25,8 @@ class GroupProfile:
     shares: NDArray[np.float64]
     """(labels,): the part of its examples that has each label; empty without labels."""
     means: NDArray[np.float64]
-    """(features,): in deviations of all examples, 0 is the mean of all; a share where a feature is 0 or 1; empty for
-    images."""
+    """(features,): less the means of all examples; numbers in deviations, features that are 0 or 1 as shares; empty
+    for images."""
     means_by_label: NDArray[np.float64]
     """(labels, features): the same for the examples of one label, against all examples of that label."""
     statements: tuple[str, ...] = ()
@@ -75,12 +76,6 @@ def label_means(rows: NDArray[np.float64], labels: NDArray[np.int64], classes: i
         return np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], np.nan)
 
 
-def are_numbers(answer: GroupAnswer) -> tuple[bool, ...]:
-    """Whether each feature is a number, and not a 0 or 1."""
-    made = answer.federation.preparation
-    return made.shown_as_numbers if made is not None else (True,) * len(answer.names)
-
-
 def share_errors(mine: GroupProfile, others: list[GroupProfile]) -> NDArray[np.float64]:
     """(labels,): by how much shares differ by chance if they are the same, as one standard error."""
     count = sum(each.examples for each in others)
@@ -97,22 +92,28 @@ def with_statements(answer: GroupAnswer, mine: GroupProfile, all_profiles: list[
         return mine
     weights = np.array([each.examples for each in others], np.float64)
     said: list[tuple[float, str]] = []
-    names, labels, numbers = answer.names, answer.class_names, are_numbers(answer)
+    names, labels, numbers = answer.names, answer.class_names, answer.are_numbers
     if labels:
         there = np.average([each.shares for each in others], axis=0, weights=weights)
         apart = np.abs(mine.shares - there)
         limit = MIN_STANDARD_ERRORS * share_errors(mine, others)
         for label in np.flatnonzero((apart >= MIN_SHARE_DIFFERENCE) & (apart > limit)):
             share, other = 100 * mine.shares[label], 100 * there[label]
-            said.append((apart[label] / 0.2, f"label {labels[label]}: {share:.0f} % (others {other:.0f} %)"))
+            said.append(
+                (apart[label] / SHARE_OF_A_DEVIATION, f"label {labels[label]}: {share:.0f} % (others {other:.0f} %)")
+            )
     if names:
         apart = mine.means - np.average([each.means for each in others], axis=0, weights=weights)
-        for feature in np.flatnonzero(np.abs(apart) >= MIN_MEAN_DIFFERENCE):
+        spread = np.sqrt(np.clip(answer.means * (1 - answer.means), 0, None))
+        noise = MIN_STANDARD_ERRORS * spread * np.sqrt(1 / mine.examples + 1 / weights.sum())
+        least = np.where(numbers, MIN_MEAN_DIFFERENCE, np.maximum(MIN_SHARE_DIFFERENCE, noise))
+        strength = np.abs(apart) / np.where(numbers, 1.0, SHARE_OF_A_DEVIATION)
+        for feature in np.flatnonzero(np.abs(apart) >= least):
             words = f"{names[feature]} {apart[feature]:+.1f} deviations"
             if not numbers[feature]:
-                share, other = 100 * mine.means[feature], 100 * (mine.means[feature] - apart[feature])
-                words = f"{names[feature]}: {share:.0f} % (others {other:.0f} %)"
-            said.append((abs(apart[feature]), words))
+                share = 100 * (answer.means[feature] + mine.means[feature])
+                words = f"{names[feature]}: {share:.0f} % (others {share - 100 * apart[feature]:.0f} %)"
+            said.append((strength[feature], words))
     if names and len(labels) > 1:
         known = [np.nan_to_num(each.means_by_label) for each in others]
         with_label = np.array([[each.examples * each.shares for each in others]])[0]
@@ -120,11 +121,13 @@ def with_statements(answer: GroupAnswer, mine: GroupProfile, all_profiles: list[
         there = np.einsum("gl,glf->lf", with_label, np.array(known)) / total[:, None]
         inside = np.where((with_label.sum(axis=0) > 0)[:, None], mine.means_by_label - there, np.nan)
         beyond = np.nan_to_num(inside - apart[None])  # what the means of all examples do not say already
-        for label, feature in np.argwhere(np.abs(beyond) >= 2 * MIN_MEAN_DIFFERENCE):
+        counts = 1 / np.maximum(mine.examples * mine.shares, 1) + 1 / np.maximum(with_label.sum(axis=0), 1)
+        by_chance = MIN_STANDARD_ERRORS * np.sqrt(counts)[:, None] * np.where(numbers, 1.0, spread)
+        for label, feature in np.argwhere(np.abs(beyond) >= np.maximum(2 * least, by_chance)):
             size = f"{inside[label, feature]:+.1f} deviations"
             if not numbers[feature]:
                 size = f"{100 * inside[label, feature]:+.0f} points"
             words = f"{names[feature]} {size} where label {labels[label]}"
-            said.append((abs(beyond[label, feature]), words))
+            said.append((abs(beyond[label, feature]) / (1.0 if numbers[feature] else SHARE_OF_A_DEVIATION), words))
     said.sort(key=lambda each: -each[0])
     return replace(mine, statements=tuple(words for _, words in said[:MAX_STATEMENTS]))

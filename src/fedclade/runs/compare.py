@@ -189,13 +189,17 @@ def settings_without_engine(toml: str) -> dict[str, object]:
     return {name: table for name, table in tables.items() if name != "engine"}
 
 
+def baselines_of(run: Path) -> tuple[RunFolder, ...]:
+    """The runs of baselines beside the run of own data."""
+    return tuple(RunFolder.open(path) for path in sorted((run / BASELINES_FOLDER).glob("*")) if is_run(path))
+
+
 def runs_below(folder: Path) -> tuple[RunFolder, ...]:
-    """The folder itself if it is one of a run, with its baselines; else every run in it and two levels below.
+    """The folder itself if it is one of a run, with its finished baselines; else every run in it and two levels below.
 
     Oldest name first.
     """
     if is_run(folder):
-        baselines = sorted((folder / BASELINES_FOLDER).glob("*"))
-        return (RunFolder.open(folder), *(RunFolder.open(path) for path in baselines if is_run(path)))
+        return (RunFolder.open(folder), *(each for each in baselines_of(folder) if each.is_finished))
     found = (path.parent for above in ("*", "*/*") for path in folder.glob(f"{above}/{EXPERIMENT_FILE}"))
     return tuple(RunFolder.open(path) for path in sorted(found) if is_run(path))

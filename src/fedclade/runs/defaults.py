@@ -19,13 +19,21 @@ DEFAULTS: dict[OwnKind, dict[Section, dict[str, object]]] = {
     "images": {"net": {}, "local": {"lr": 0.1}, "run": {}},
 }
 NET = "mlp"  # whose settings these are
-FEW_CLIENTS = 20  # fewer images' clients all take part in every round; the rows of a table are cheap
+FEW_CLIENTS = 20  # fewer clients all take part in every round
 
 
-def own_defaults(kind: OwnKind, clients: int) -> dict[Section, dict[str, object]]:
-    """The defaults of the sections, for data of this kind; `clients` counts only for images."""
-    known = DEFAULTS[kind]
-    if kind == "table" or clients < FEW_CLIENTS:
+def own_defaults(
+    kind: OwnKind, clients: int, *, at_sites: bool = False, raw: bool = False
+) -> dict[Section, dict[str, object]]:
+    """The defaults of the sections, for data of this kind.
+
+    On this machine the rows of a table are cheap: all of its clients take part in every round, however many. Where
+    numbers are raw (`prepare = "none"`), no step is known to be safe.
+    """
+    known = dict(DEFAULTS[kind])
+    if raw:
+        known["local"] = {name: value for name, value in known["local"].items() if name != "lr"}
+    if (kind == "table" and not at_sites) or clients < FEW_CLIENTS:
         return {**known, "run": {**known["run"], "participation": 1.0}}
     return known
 

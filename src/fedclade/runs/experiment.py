@@ -216,7 +216,9 @@ def experiment_from(tables: Mapping[str, object], where: str = "the experiment")
     recipe = None if data.get("source") == PYTHON else read_recipe(data)
     sections = {name: section(tables, name) for name in SECTIONS}
     net, local, method, run, engine = (
-        with_defaults(sections, recipe_defaults(recipe))[name] for name in SECTIONS if name != "data"
+        with_defaults(sections, recipe_defaults(recipe, sections["engine"]))[name]
+        for name in SECTIONS
+        if name != "data"
     )
     plan = build_settings(RunSettings, run, where="run")
     if recipe is not None:
@@ -246,12 +248,15 @@ def experiment_from(tables: Mapping[str, object], where: str = "the experiment")
     )
 
 
-def recipe_defaults(recipe: Recipe | None) -> Mapping[Section, SettingsTable]:
+def recipe_defaults(recipe: Recipe | None, engine: SettingsTable) -> Mapping[Section, SettingsTable]:
     """What sections have where nothing is said: of a user's own data what trains well on such."""
     if recipe is not None and isinstance(recipe.data_settings, SiteTables):
-        return own_defaults("table", 0)
+        sites = engine.get("clients", FlowerSettings().clients)
+        raw = recipe.data_settings.prepare == "none"
+        return own_defaults("table", sites if isinstance(sites, int) else 0, at_sites=True, raw=raw)
     if recipe is not None and isinstance(recipe.data_settings, OwnData):
-        return own_defaults(recipe.data_settings.kind, recipe.data_settings.image_clients())
+        own = recipe.data_settings
+        return own_defaults(own.kind, own.image_clients(), raw=own.prepare == "none")
     return {}
 
 

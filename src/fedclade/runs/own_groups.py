@@ -87,7 +87,27 @@ class GroupAnswer:
         return np.concatenate([held.train.labels, held.test.labels])
 
     def inputs(self, client: ClientId) -> NDArray[np.float64]:
-        """(examples, inputs) of a client."""
+        """(examples, inputs) of a client, less the means of all examples; numbers over their deviation too."""
+        return (self._inputs(client) - self.means) / self._scale
+
+    @property
+    def are_numbers(self) -> NDArray[np.bool_]:
+        """(inputs,): whether each is a number; if not, it is 0 or 1."""
+        made = self.federation.preparation
+        return np.array(made.shown_as_numbers if made is not None else (True,) * len(self.names), bool)
+
+    @cached_property
+    def means(self) -> NDArray[np.float64]:
+        """(inputs,): of all examples."""
+        return np.asarray(sum(self._inputs(client).sum(axis=0) for client in self.federation.clients) / self.examples)
+
+    @cached_property
+    def _scale(self) -> NDArray[np.float64]:
+        squares = sum(((self._inputs(client) - self.means) ** 2).sum(axis=0) for client in self.federation.clients)
+        deviations = np.sqrt(np.asarray(squares) / self.examples)
+        return np.where(self.are_numbers & (deviations > 0), deviations, 1.0)
+
+    def _inputs(self, client: ClientId) -> NDArray[np.float64]:
         held = self.federation[client]
         return np.concatenate([held.train.inputs, held.test.inputs]).astype(np.float64)
 

@@ -13,7 +13,7 @@ from fedclade.runs.compare import compare as run_plans
 from fedclade.runs.experiment import Experiment, apply_changes, experiment_from, read_experiment
 from fedclade.runs.loop import ProgressCallback
 from fedclade.runs.run import Run
-from fedclade.store.files import BASELINES_FOLDER, is_run
+from fedclade.store.files import BASELINES_FOLDER, is_free, is_run
 
 METHOD = "flt"  # where no other is named
 BASELINES = ("fedavg", "local")  # one model for all, and one for each client
@@ -40,6 +40,15 @@ def any_experiment(
     return experiment_from(tables, where="the experiment")
 
 
+def check_free(out: Path) -> None:
+    """An error, before any work, if something else than a run is in the folder."""
+    if not is_run(out) and not is_free(out):
+        need, do = "a new or empty folder, or the same run", "give another --out"
+        raise InputError(
+            "the run folder is taken", where=str(out), got="something that is there already", need=need, do=do
+        )
+
+
 def run_with_baselines(
     experiment: Experiment, out: Path, progress_for: Callable[[Path], ProgressCallback]
 ) -> tuple[Run, tuple[Run, ...]]:
@@ -47,6 +56,7 @@ def run_with_baselines(
 
     Called again it goes on where it was stopped.
     """
+    check_free(out)
     plans = {out: experiment}
     for name in BASELINES:
         if name != experiment.method_name:

@@ -11,6 +11,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -93,7 +94,8 @@ def run_child(work: Work, pipe: Connection, read_end: int, write_end: int, other
     threading.Thread(target=exit_with_parent, args=(read_end,), daemon=True).start()
 
     def send(message: object) -> None:
-        pipe.send_bytes(json.dumps(message).encode())
+        with suppress(BrokenPipeError, KeyboardInterrupt):  # another run has failed, and all are being ended
+            pipe.send_bytes(json.dumps(message).encode())
 
     try:
         with one_thread():  # threads of the parent are not forked: to wait for them would be for ever

@@ -163,7 +163,8 @@ def resume(
         place = backend or backend_for(experiment, federation)
         noted = folder.environment()
         check_sha256("the data are not those", path, place.fingerprint, str(noted.get("data_sha256")))
-        check_preparation(path, folder.preparation(), place.preparation)
+        if "preparation_sha256" in noted:  # a run of an earlier fedclade has none
+            check_preparation(path, folder.preparation(), place.preparation, str(noted["preparation_sha256"]))
         net = build_net(experiment, place, own_net)
         if folder.is_finished:
             return Run(path.absolute(), folder.result(), net)
@@ -189,14 +190,19 @@ def check_sha256(what: str, run: Path, got: str, need: str) -> None:
     """An error if something has another checksum than when the run was started."""
     if got != need:
         what = f"{what} that the run was started with"
-        raise InputError(what, where=str(run), got=f"SHA-256 {got[:12]}...", need=f"{need[:12]}...")
+        do = "bring them back, or start a new run in another folder"
+        raise InputError(what, where=str(run), got=f"SHA-256 {got[:12]}...", need=f"{need[:12]}...", do=do)
 
 
-def check_preparation(run: Path, got: bytes, need: bytes) -> None:
-    """An error if the file of a run is not the preparation that its data give."""
-    if got != need:
-        what, where = f"{PREPARATION_FILE} is damaged", str(run / PREPARATION_FILE)
-        raise Damaged(what, where=where, got=f"SHA-256 {sha256(got)[:12]}...", need=f"{sha256(need)[:12]}...")
+def check_preparation(run: Path, stored: bytes, made: bytes, noted: str) -> None:
+    """An error unless a run's preparation is what it was, and what its data give now."""
+    where = str(run / PREPARATION_FILE)
+    if sha256(stored) != noted:
+        got, need = f"SHA-256 {sha256(stored)[:12]}...", f"{noted[:12]}..."
+        raise Damaged(f"{PREPARATION_FILE} is damaged", where=where, got=got, need=need)
+    if stored != made:
+        do = "go on with the fedclade that made the run, or start a new one"
+        raise InputError("this fedclade prepares the data in another way", where=where, need="the same inputs", do=do)
 
 
 def sha256(content: bytes) -> str:

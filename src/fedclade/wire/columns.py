@@ -6,14 +6,15 @@ column_sums     sums of values that are cut off at bounds that the server chose,
 """
 
 import json
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Annotated
+from typing import Annotated, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from fedclade.core import settings
+from fedclade.core import InputError, settings
 from fedclade.core.preparation import MAX_COLUMNS, ColumnKind, ColumnName, ColumnNames, DatePart, Names
 from fedclade.core.settings import nested_settings
 from fedclade.wire.forms import Form
@@ -22,6 +23,13 @@ from fedclade.wire.verb import Verb
 
 MAX_TEXT_BYTES = 2**24  # of JSON in a reply
 MAX_THRESHOLDS = 4096  # of one column
+MAX_CELLS = 2**22  # counts in a reply, of all columns and labels
+CELLS_AT_ONCE = 2**18  # of them that are asked for in one request: its thresholds are text of a few megabytes
+MAX_LABELS = 1000  # whose counts are told apart
+MAX_CLASSES_TOLD = 10_000  # by one client
+MAX_CLASS_LENGTH = 200  # characters
+MAX_MEAN_WORDS = 1e7  # in a cell
+NUMBER = 8  # bytes
 
 
 def json_array(value: object) -> NDArray[np.uint8]:
@@ -53,7 +61,7 @@ class ColumnsFields:
     """The names of the labels too: they are what the task is about, and every client must know all of them."""
 
 
-FLAG_NAMES = ("is_unique", "is_rising", "is_whole", "has_years")
+FLAG_NAMES = ("is_unique", "is_monotone", "is_whole", "has_years")
 KINDS = ("empty", "unusable", "number", "boolean", "date", "text", "numbers and text", "dates and text")
 
 
@@ -66,7 +74,7 @@ def columns_forms(_: Request[ColumnsFields]) -> dict[str, Form]:
         "kinds": Form(np.int64, (None,), MAX_COLUMNS, min_value=0, max_value=len(KINDS) - 1),
         "filled": one_each,
         "different": one_each,
-        "words": Form(np.float64, (None,), MAX_COLUMNS, min_value=0),
+        "words": Form(np.float64, (None,), MAX_COLUMNS, min_value=0, max_value=MAX_MEAN_WORDS),
         "flags": Form(np.bool_, (None, len(FLAG_NAMES)), MAX_COLUMNS),
     }
 
@@ -77,6 +85,9 @@ def columns_fault(_: Request[ColumnsFields], reply: Reply) -> str:
         return "names: got something else, need lists of text"
     assert isinstance(names, list)
     assert isinstance(faults, list)
+    assert isinstance(classes, list)
+    if len(classes) > MAX_CLASSES_TOLD or not all(is_class_name(each) for each in classes):
+        return f"classes: need at most {MAX_CLASSES_TOLD} printable names of at most {MAX_CLASS_LENGTH} characters"
     if len(set(names)) < len(names):
         return "names: got one twice"
     lengths = {len(faults), *(len(reply.arrays[name]) for name in ("kinds", "filled", "different", "words", "flags"))}
@@ -89,7 +100,13 @@ def columns_fault(_: Request[ColumnsFields], reply: Reply) -> str:
     return ""
 
 
+def is_class_name(name: str) -> bool:
+    """Whether a text can be the name of a class."""
+    return 0 < len(name) <= MAX_CLASS_LENGTH and name.isprintable()
+
+
 def is_name_list(value: object) -> bool:
+    """Whether plain data are a list of names."""
     return isinstance(value, list) and all(isinstance(each, str) and len(each) <= 10_000 for each in value)
 
 
@@ -130,14 +147,46 @@ class CountFields:
     categories: Annotated[
         tuple[Annotated[NamesAsked, nested_settings(NamesAsked)], ...], Field(max_length=MAX_COLUMNS)
     ] = ()
-    class_names: ColumnNames = ()
+    class_names: Annotated[tuple[ColumnName, ...], Field(max_length=MAX_LABELS)] = ()
     """Counts are by label, in this order; none: all examples together."""
+
+    @model_validator(mode="after")
+    def check_size(self) -> Self:
+        cells = sum(cells_of(self)) * max(len(self.class_names), 1)
+        if cells > MAX_CELLS:
+            got = f"{cells} counts"
+            raise InputError("too much is asked at once", where="column_counts", got=got, need=f"at most {MAX_CELLS}")
+        return self
 
 
 def cells_of(asked: CountFields) -> list[int]:
     """How many counts each column has, those of numbers first."""
     numbers = [len(each.thresholds) + 1 for each in asked.columns]
     return numbers + [len(each.names) + 1 for each in asked.categories]
+
+
+def count_blocks(asked: Sequence[NumbersAsked | NamesAsked], class_names: Sequence[str]) -> Iterator[CountFields]:
+    """Requests for these columns, in their order, each with as much as one may ask; numbers come before names."""
+    block: list[NumbersAsked | NamesAsked] = []
+    size = 0
+    for each in asked:
+        cells = len(each.thresholds if isinstance(each, NumbersAsked) else each.names) + 1
+        if block and (size + cells) * max(len(class_names), 1) > CELLS_AT_ONCE:
+            yield count_fields(block, class_names)
+            block, size = [], 0
+        block.append(each)
+        size += cells
+    if block:
+        yield count_fields(block, class_names)
+
+
+def count_fields(asked: Sequence[NumbersAsked | NamesAsked], class_names: Sequence[str]) -> CountFields:
+    """One request."""
+    return CountFields(
+        columns=tuple(each for each in asked if isinstance(each, NumbersAsked)),
+        categories=tuple(each for each in asked if isinstance(each, NamesAsked)),
+        class_names=tuple(class_names),
+    )
 
 
 def count_forms(request: Request[CountFields]) -> dict[str, Form]:
@@ -154,7 +203,21 @@ def count_fault(request: Request[CountFields], reply: Reply) -> str:
     return ""
 
 
-COLUMN_COUNTS = Verb(name="column_counts", fields=CountFields, forms=count_forms, fault=count_fault)
+def text_bytes(names: Sequence[str]) -> int:
+    """Bytes of names."""
+    return sum(map(len, names))
+
+
+def count_bytes(asked: CountFields) -> int:
+    """Bytes of thresholds and names."""
+    numbers = sum(NUMBER * len(each.thresholds) + len(each.column) for each in asked.columns)
+    names = sum(text_bytes(each.names) + len(each.column) for each in asked.categories)
+    return numbers + names + text_bytes(asked.class_names)
+
+
+COLUMN_COUNTS = Verb(
+    name="column_counts", fields=CountFields, forms=count_forms, fault=count_fault, field_bytes=count_bytes
+)
 
 
 # -- column_sums ------------------------------------------------------------------------------------------------------
@@ -222,4 +285,10 @@ def sum_fault(request: Request[SumFields], reply: Reply) -> str:
     return ""
 
 
-COLUMN_SUMS = Verb(name="column_sums", fields=SumFields, forms=sum_forms, fault=sum_fault)
+def sum_bytes(asked: SumFields) -> int:
+    """Bytes of bounds and names."""
+    numbers = sum(3 * NUMBER + len(each.column) for each in asked.numbers)
+    return numbers + text_bytes(asked.categories) + text_bytes(asked.texts)
+
+
+COLUMN_SUMS = Verb(name="column_sums", fields=SumFields, forms=sum_forms, fault=sum_fault, field_bytes=sum_bytes)

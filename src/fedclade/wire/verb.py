@@ -32,8 +32,8 @@ class Verb(Generic[Fields]):
     """How long a reply may take: the engine's setting of this name, with `_seconds` behind it."""
     part: Literal["train", "test"] = "train"
     """Which of a client's examples a reply is about."""
-    field_bytes: int = 0
-    """Bytes of the fields in the ledger: only of those that differ from client to client."""
+    field_bytes: Callable[[Fields], int] = lambda _: 0
+    """Bytes of the fields in the ledger: of numbers and names that grow with the data, or differ between clients."""
     label: str = ""
     """What the ledger calls it, if not by its name."""
 

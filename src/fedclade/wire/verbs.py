@@ -251,7 +251,12 @@ class ChangedFields:
     token: Annotated[int, Field(ge=-(2**63), lt=2**63)]
 
 
-CHANGED = Verb(name="changed", fields=ChangedFields, forms=lambda _: {"changed": number_form(np.bool_)}, field_bytes=8)
+CHANGED = Verb(
+    name="changed",
+    fields=ChangedFields,
+    forms=lambda _: {"changed": number_form(np.bool_)},
+    field_bytes=lambda _: 8,  # the token
+)
 
 
 VERBS: dict[str, AnyVerb] = {

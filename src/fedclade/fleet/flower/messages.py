@@ -70,6 +70,8 @@ def arrays_in(content: RecordDict, forms: Mapping[str, Form]) -> dict[str, NDArr
 def request_arrays_in(content: RecordDict) -> dict[str, NDArray[np.generic]]:
     """What the server sent along: models, and how rows of a table become inputs."""
     record: Mapping[str, Array] = content.array_records["arrays"]
+    if "preparation" in record and len(record["preparation"].data) > MAX_REQUEST_LENGTH:
+        raise ValueError(f"preparation: got {len(record['preparation'].data)} bytes, need at most {MAX_REQUEST_LENGTH}")
     return {
         name: np.frombuffer(record[name].data, dtype).reshape(record[name].shape)
         for name, dtype in REQUEST_TYPES.items()

@@ -66,7 +66,8 @@ def heatmap(
     )
     more = f", the {len(kept)} of {len(names)} in which groups differ most" if len(names) > len(kept) else ""
     figure.update_xaxes(
-        title=what + more,
+        title={"text": what + more, "standoff": 8},
+        automargin=True,
         tickvals=list(range(len(kept))),
         ticktext=[safe_name(names[column], 18) for column in kept],
         tickangle=90 if long else 0,
