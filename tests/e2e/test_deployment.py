@@ -144,7 +144,7 @@ def with_tables(fleet: Deployment, place: Path) -> None:
     changes = [f"{key.replace('__', '.')}={value}" for key, value in SAME.items() if not key.startswith("engine")]
     wanted = start(read_experiment(one_file, [*changes, "run.rounds=1"]), out=place / "one")
     assert found["model_hash"] == wanted.result["model_hash"]
-    assert found["bytes_up_columns"] == wanted.result["bytes_up_columns"]
+    assert found["bytes_up_column_sums"] == wanted.result["bytes_up_column_sums"]
 
 
 SITE = """

@@ -149,3 +149,37 @@ def test_an_index_makes_no_groups_of_noise(tmp_path: Path) -> None:
             for label in ("label", ""):
                 found = fc.find_groups(tmp_path / name, client="site", label=label)
                 assert (found.count, found.outliers) == (1, ()), (seed, name, label)
+
+
+def shuffled(rng: np.random.Generator) -> NDArray[np.float64]:
+    """Row numbers that are not in order within a client."""
+    return np.concatenate([rng.permutation(50) + 50.0 * site for site in range(30)])
+
+
+def index_of(kind: str, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Row numbers as they are found in files."""
+    rows = np.arange(1500.0)
+    if kind == "newest first":
+        return rows[::-1]
+    if kind == "gaps":
+        return np.where(rng.random(1500) < 0.02, np.nan, rows)
+    if kind == "a row twice":
+        rows[20::50] -= 1
+        return rows
+    if kind == "number_of_site":
+        return np.repeat(rng.permutation(np.arange(30.0)), 50)
+    return shuffled(rng)
+
+
+@pytest.mark.parametrize(
+    "kind", ["newest first", "gaps", "a row twice", "number_of_site", "Unnamed: 0.1", "caseId", "Nr.", "#", "level_0"]
+)
+def test_an_index_of_another_form_makes_no_groups_of_noise(tmp_path: Path, kind: str) -> None:
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        table = pd.DataFrame({"site": np.repeat([f"s{site:02d}" for site in range(30)], 50)})
+        table["x"], table["label"] = rng.normal(size=1500), rng.integers(0, 3, 1500)
+        table[kind] = pd.array(index_of(kind, rng), dtype="Int64")
+        table.to_csv(tmp_path / "index.csv", index=False)
+        found = fc.find_groups(tmp_path / "index.csv", client="site", label="label")
+        assert (found.count, found.outliers) == (1, ())

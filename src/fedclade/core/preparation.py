@@ -21,7 +21,7 @@ MAX_COLUMNS = 100_000
 EMPTY_CELL = ""  # in the place of a category, where empty cells are counted too: no cell has it as its text
 NO_NAME = re.compile(r"\s*|unnamed:? ?\d+(\.\d+)*|\.\.\.\d+|__index_level_\d+__|level_\d+|#", re.IGNORECASE)
 """How programs call a column of row numbers that has no name of its own."""
-LARGEST = 1e38  # about what float32 holds
+LARGEST = 1e18  # a raw number is cut off there: float32 holds its square
 MAX_NAMES = 10_000  # categories of one column, or words
 MAX_INPUTS = 20_000  # of a row: a net has weights for each
 
