@@ -1,6 +1,7 @@
 """Own data from the command line: run and compare without TOML, what is said of it, and what is wrong with it."""
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -76,6 +77,8 @@ def test_the_experiment_is_saved_and_gives_the_same(here: Path, capsys: pytest.C
     assert second["model_hash"] == first["model_hash"]
     other = parsed("run mine.toml --out other --only temperature --json --set data.without=[]", capsys)
     assert other["model_hash"] != first["model_hash"]
+    assert second["notes"] == first["notes"]
+    assert "Note: columns left out: 'Unnamed: 0'" in output_of("run mine.toml --out third", capsys)
     assert json.loads((here / "other" / "preparation.json").read_bytes())["inputs"][0]["column"] == "temperature"
     (here / "mine.toml").write_text("mine = 1\n")
     assert "there is another file" in error_of(f"run machines.csv {words} --write-toml mine.toml", capsys)
@@ -89,6 +92,37 @@ def test_toml_has_the_same_defaults(machines: Path, here: Path, capsys: pytest.C
     (here / "short.toml").write_text(f'{data}net = {{name = "logistic"}}\nlocal = {{lr = 0.01}}\n')
     other = read_experiment(here / "short.toml")
     assert (other.net, other.local.lr, other.local.batch) == ({"name": "logistic"}, 0.01, 128)
+
+
+def begin_again(run: Path) -> None:
+    """The folder of a run that was killed before its first round."""
+    for path in run.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name not in ("experiment.toml", "environment.json", "preparation.json"):
+            path.unlink()
+
+
+@pytest.mark.usefixtures("machines")
+def test_a_run_that_was_stopped_goes_on_with_its_baselines(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = f"run machines.csv {COLUMNS} --out run {QUICK} --json"
+    whole = parsed(words, capsys)
+    local = here / "run" / "baselines" / "local"
+    begin_again(local)
+    assert parsed("report run --json", capsys)["runs"] == ["run", "run/baselines/fedavg"]
+    parsed("resume run --json", capsys)
+    assert RunFolder.open(local).is_finished
+    begin_again(local)
+    again = parsed(words, capsys)
+    assert (again["model_hash"], again["baselines"]) == (whole["model_hash"], whole["baselines"])
+
+
+@pytest.mark.usefixtures("machines")
+def test_nothing_is_written_into_a_folder_that_is_taken(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "taken").mkdir()
+    (here / "taken" / "mine.txt").write_text("x")
+    assert "the run folder is taken" in error_of(f"run machines.csv {COLUMNS} --out taken {QUICK}", capsys)
+    assert [path.name for path in (here / "taken").rglob("*")] == ["mine.txt"]
 
 
 @pytest.mark.usefixtures("machines")

@@ -5,11 +5,9 @@ import os
 import pickle
 import struct
 import tempfile
-import tracemalloc
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +19,7 @@ from hypothesis import strategies as st
 from numpy.lib import format as npy
 from PIL import Image
 
+from data.memory import memory_below
 from fedclade.core import InputError
 from fedclade.data import Federation, from_file, from_folder
 from refusals import check_refused
@@ -139,18 +138,6 @@ def test_an_array_that_is_there_twice_is_refused(tmp_path: Path) -> None:
         for name in ("x", "y", "x"):
             archive.writestr(f"{name}.npy", array([[0.0], [1.0]]))
     assert "need inputs and labels, or x and y" in refused(tmp_path / "a.npz", file.getvalue())
-
-
-@contextmanager
-def memory_below(limit: int) -> Iterator[None]:
-    tracemalloc.start()
-    held = pa.total_allocated_bytes()
-    try:
-        yield
-        assert tracemalloc.get_traced_memory()[1] < limit
-        assert pa.total_allocated_bytes() - held < limit
-    finally:
-        tracemalloc.stop()
 
 
 def test_bombs_are_refused_before_they_go_off(tmp_path: Path) -> None:

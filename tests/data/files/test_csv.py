@@ -5,7 +5,6 @@ import gzip
 import io
 import os
 import tempfile
-import tracemalloc
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from data.memory import memory_below
 from fedclade.core import InputError
 from fedclade.data.files import csv as csv_files
 from fedclade.data.files.csv import CSV_ENDINGS, read_csv
@@ -362,18 +362,6 @@ def test_line_numbers_in_large_files(path: Path) -> None:
 
 
 # Packed files
-
-
-@contextmanager
-def memory_below(limit: int) -> Iterator[None]:
-    tracemalloc.start()
-    held = pa.total_allocated_bytes()
-    try:
-        yield
-        assert tracemalloc.get_traced_memory()[1] < limit
-        assert pa.total_allocated_bytes() - held < limit
-    finally:
-        tracemalloc.stop()
 
 
 def test_a_bomb_is_refused_before_it_fills_the_memory(tmp_path: Path) -> None:
