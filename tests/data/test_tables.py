@@ -461,3 +461,12 @@ def test_arrays_with_clients_in_one_file(tmp_path: Path) -> None:
     )
     wrong: dict[str, Any] = {"without": ["x"], "split": "later"}
     check_refused("images and arrays have no columns", from_file, path, client="who", label="kind", **wrong)
+
+
+def test_names_with_commas_between_are_several_unless_a_column_is_called_so() -> None:
+    numbers = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3]
+    columns: dict[str, list[Any]] = {"site": ["north", "south"] * 5, "fault": ["yes", "yes", "no", "no", "yes"] * 2}
+    columns |= dict.fromkeys(("a", "b", "c", "c, d"), numbers)
+    found = from_frame(columns, client="site", label="fault", without=["a, b", "c, d"])
+    assert found.preparation is not None
+    assert found.preparation.names == ("c",)

@@ -118,8 +118,10 @@ def test_a_label_with_one_class_is_refused(experiment: Path, tmp_path: Path) -> 
     assert not (tmp_path / "run").exists()
 
 
-def test_rows_with_another_label_are_set_aside(experiment: Path, tmp_path: Path) -> None:
-    """Classes that are given beforehand; what is left is what the rows without the others would have given."""
+def test_rows_with_another_label_are_set_aside(
+    experiment: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Classes that are given beforehand: each site says in its own log how many rows have others, or none."""
     experiment.write_text(SITES.replace('label = "fault"', 'label = "fault", classes = ["no", "yes"], split = "later"'))
 
     def odd(_: str, columns: Columns) -> None:
@@ -128,6 +130,8 @@ def test_rows_with_another_label_are_set_aside(experiment: Path, tmp_path: Path)
     main(experiment, sites_with(tables(odd)), {"folder": str(tmp_path / "run")}, None)
     table = json.loads((tmp_path / "run" / "preparation.json").read_bytes())
     assert table["class_names"] == ["no", "yes"]
+    counted = "2 of 40 rows have no label that is known, and are set aside"
+    assert sum(counted in record.getMessage() for record in caplog.records) == len(NAMES)
 
 
 def test_a_site_keeps_its_table_for_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,9 @@ Columns = list[str] | None
 
 def column_option(what: str) -> object:
     """An option that names columns."""
-    return Annotated[Columns, typer.Option(metavar="COLUMN", help=f"{what}; repeatable.", show_default=False)]
+    return Annotated[
+        Columns, typer.Option(metavar="COLUMN", help=f"{what}; repeatable, or with commas.", show_default=False)
+    ]
 
 
 OPTIONS: dict[str, object] = {

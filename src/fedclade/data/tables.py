@@ -5,7 +5,7 @@ What inputs they become is decided by a preparation, which is fitted over all cl
 
 import difflib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
@@ -70,6 +70,7 @@ def table_federation(
     else is wrong, and one error says all of it.
     """
     found = Found()
+    own = divide_names(own, table.column_names)
     table = with_own_names(table, found)
     rows_to_test = 0 if test is None else test.num_rows
     if test is not None:
@@ -113,6 +114,17 @@ def table_federation(
     return Federation(
         name, data, max(len(class_names), 1), class_names=class_names, unprepared=unprepared, notes=tuple(found.notes)
     )
+
+
+def divide_names(own: "OwnData", columns: Collection[str]) -> "OwnData":
+    """The same, with several names where one is said that is no column, but names with commas between: `a,b`."""
+    divided: dict[str, Any] = {
+        setting: tuple(
+            part.strip() for name in getattr(own, setting) for part in ([name] if name in columns else name.split(","))
+        )
+        for setting in COLUMN_SETTINGS
+    }  # of several fields
+    return replace(own, **divided)
 
 
 def with_own_names(table: pa.Table, found: Found) -> pa.Table:

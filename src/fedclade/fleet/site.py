@@ -4,6 +4,7 @@ Flower starts a process for every message. torch takes most of its time, so it i
 """
 
 import json
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from fedclade.nets import Module
 
 OwnNet = Callable[[], "Module"]
+log = logging.getLogger("flwr")  # the log of a site's processes
 MAX_NUMBERS = 2**29  # of all rows together: a server may not fill a site's memory
 NO_ROWS: Rows = np.zeros((0, 0), np.float32)
 
@@ -69,6 +71,9 @@ FindClient = Callable[[Mapping[str, object], str], SiteClient]
 def enrol(header: Header, arrays: Arrays, held: SiteClient) -> dict[str, object]:
     """What a client says of itself; an error unless its data are what the experiment says."""
     data = examples_at(header, arrays, held, header["number"])
+    rows = len(data.train.pool.labels)
+    if "tables" in header and (aside := rows - len(data.train) - len(data.test)):
+        log.warning("fedclade: %d of %d rows have no label that is known, and are set aside", aside, rows)
     check_fits(data, tuple(header["shape"]), header["classes"])
     return {"client": held.name, "train": len(data.train), "test": len(data.test)}
 
