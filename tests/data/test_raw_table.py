@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fedclade.data.frames import arrow_table
 from fedclade.data.raw_table import RawColumn, float_or_nan, read_column, read_raw_table, text_column
-from fedclade.data.tables import arrow_table
 
 DAY = 86400.0
 DAY_OF_2024 = 19723 * DAY  # 54 years of 365 days and 13 days of leap years behind 1970

@@ -14,8 +14,9 @@ from typing import Literal, TypedDict, Unpack
 from fedclade.core import FedcladeError, InputError, Round
 from fedclade.core.settings import build_settings
 from fedclade.data import Federation, OwnData
+from fedclade.data.frames import arrow_table
 from fedclade.data.prepared import prepare_federation
-from fedclade.data.tables import arrow_table, table_federation
+from fedclade.data.tables import table_federation
 from fedclade.fleet.tables import table_fleet
 from fedclade.preparation import fit_preparation
 

@@ -26,8 +26,9 @@ from fedclade.core import ClientId, InputError, checked_ids
 from fedclade.data import ClientData
 from fedclade.data.arrays import make_client_data
 from fedclade.data.examples import Part, Pool
+from fedclade.data.frames import arrow_table
 from fedclade.data.sites import SiteData
-from fedclade.data.tables import arrow_table, read_table
+from fedclade.data.tables import read_table
 from fedclade.fleet.site import OwnNet, SiteClient
 
 if TYPE_CHECKING:
