@@ -31,7 +31,7 @@ def run_accuracy_and_variance(run: RunFolder) -> tuple[float, float]:
     with simulated_fleet(federation, net, workers=0) as fleet:
         fleet = fleet.begin(asked.run.rounds)
         scores = fleet.evaluate(run.models().restrict(fleet.clients()), Round(asked.run.rounds, asked.run.seed))
-    percent = 100 * scores.accuracy
+    percent = 100 * scores.mean_scores
     return float(percent.mean()), float(np.var(percent))
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from fedclade.client import evaluation_cache
-from fedclade.client.evaluation_cache import ScoreCache
+from fedclade.client.evaluation_cache import EvaluationCache
 from fedclade.core import Row
+from fedclade.core.evaluation import Evaluation
 from fedclade.data import Part, Pool
 
 POOL = Pool(np.zeros((4, 2), np.float32), np.arange(4))
@@ -19,9 +20,9 @@ class Scoring:
 
     asked = 0
 
-    def __call__(self, row: Row, part: Part) -> tuple[int, float]:
+    def __call__(self, row: Row, part: Part) -> Evaluation:
         self.asked += 1
-        return len(part), float(row.sum())
+        return Evaluation(len(part), float(row.sum()), np.zeros(2), np.zeros(0, np.int64), np.zeros(0))
 
 
 @pytest.fixture
@@ -36,23 +37,25 @@ def model(last: float = 1.0) -> Row:
 
 
 def test_the_same_examples_and_model_are_scored_once(scoring: Scoring) -> None:
-    score = ScoreCache(scoring)
-    assert score(model(), Part(POOL, INDEX)) == score(model(), Part(POOL, INDEX)) == (2, 1000.0)
+    score = EvaluationCache(scoring)
+    first, again = score(model(), Part(POOL, INDEX)), score(model(), Part(POOL, INDEX))
+    assert first is again
+    assert (first.examples, first.loss) == (2, 1000.0)
     assert scoring.asked == 1
 
 
 def test_another_model_is_scored_by_itself(scoring: Scoring) -> None:
-    score = ScoreCache(scoring)
-    assert [score(model(last), Part(POOL, INDEX))[1] for last in (1, 3, 1)] == [1000, 1002, 1000]
+    score = EvaluationCache(scoring)
+    assert [score(model(last), Part(POOL, INDEX)).loss for last in (1, 3, 1)] == [1000, 1002, 1000]
     assert scoring.asked == 3
 
 
 def test_a_model_that_is_written_over_is_another_one(scoring: Scoring) -> None:
     """Workers are sent models in memory that is used again."""
-    score, row = ScoreCache(scoring), model()
+    score, row = EvaluationCache(scoring), model()
     score(row, Part(POOL, INDEX))
     row[-2] = 5
-    assert score(row, Part(POOL, INDEX)) == (2, 1004.0)
+    assert score(row, Part(POOL, INDEX)).loss == 1004.0
 
 
 @pytest.mark.parametrize(
@@ -65,7 +68,7 @@ def test_a_model_that_is_written_over_is_another_one(scoring: Scoring) -> None:
     ],
 )
 def test_other_examples_are_scored_by_themselves(scoring: Scoring, other: Part) -> None:
-    score = ScoreCache(scoring)
+    score = EvaluationCache(scoring)
     score(model(), Part(POOL, INDEX))
     score(model(), other)
     assert scoring.asked == 2
@@ -74,7 +77,7 @@ def test_other_examples_are_scored_by_themselves(scoring: Scoring, other: Part) 
 def test_few_are_kept(scoring: Scoring, monkeypatch: pytest.MonkeyPatch) -> None:
     """Room for three models of 4,000 bytes: the one that was asked for longest ago goes first."""
     monkeypatch.setattr(evaluation_cache, "MAX_MODEL_BYTES", 12_000)
-    score = ScoreCache(scoring)
+    score = EvaluationCache(scoring)
     parts = [Part(POOL, np.arange(number)) for number in range(1, 5)]
     for part in parts:
         score(model(), part)

@@ -16,7 +16,7 @@ from fedclade.client.general import GRADIENT_PIECE, General, Training
 from fedclade.core import InputError, LocalTraining, Round, Row
 from fedclade.data import Part, Pool
 from fedclade.nets import Net, net_for
-from fedclade.nets.objective import LanguageModel
+from fedclade.nets.losses import LanguageModel
 
 EXAMPLES, FEATURES, CLASSES = 23, 5, 3
 PART = examples(EXAMPLES, (FEATURES,), CLASSES, seed=7)
@@ -155,9 +155,9 @@ def test_what_was_trained_before_does_not_matter(make: Callable[[], nn.Module]) 
 
 def test_correct_and_loss_are_those_computed_by_hand() -> None:
     """x = ln 3 gives P(1) = 3/4. Right with ln(4/3), wrong with ln 4, right with ln(4/3)."""
-    correct, loss = General(LINE).score(LOGITS_0_X, part([log(3), -log(3), -log(3)], [1, 1, 0]))
-    assert correct == 2
-    assert loss == pytest.approx((2 * log(4 / 3) + log(4)) / 3, abs=1e-6)
+    found = General(LINE).evaluate(LOGITS_0_X, part([log(3), -log(3), -log(3)], [1, 1, 0]))
+    assert found.score.tolist() == [2, 2]
+    assert found.loss == pytest.approx((2 * log(4 / 3) + log(4)) / 3, abs=1e-6)
 
 
 @pytest.mark.parametrize("count", [1, 999, 1000, 1001, 2500])
@@ -165,9 +165,9 @@ def test_many_examples_are_scored_in_pieces_with_the_same_mean(count: int) -> No
     """Every fifth is wrong, among them the first; a mean of the pieces' means would be off."""
     wrong = len(range(0, count, 5))
     labels = [int(number % 5 > 0) for number in range(count)]
-    correct, loss = General(LINE).score(LOGITS_0_X, part([log(3)] * count, labels))
-    assert correct == count - wrong
-    assert loss == pytest.approx((wrong * log(4) + (count - wrong) * log(4 / 3)) / count, abs=1e-5)
+    found = General(LINE).evaluate(LOGITS_0_X, part([log(3)] * count, labels))
+    assert found.score[0] == count - wrong
+    assert found.loss == pytest.approx((wrong * log(4) + (count - wrong) * log(4 / 3)) / count, abs=1e-5)
 
 
 def test_each_model_has_its_loss() -> None:
@@ -185,8 +185,8 @@ def test_evaluating_changes_nothing_and_training_before_it_neither() -> None:
     row, _ = used.train(asked)
     before = row.copy()
     for model in (row, net.initial_row(0), net.initial_row(1)):
-        _, loss = used.score(model, some)
-        assert used.score(model, some) == fresh.score(model, some) == fresh.score(model, some)
+        loss = used.evaluate(model, some).loss
+        assert used.evaluate(model, some).loss == fresh.evaluate(model, some).loss == fresh.evaluate(model, some).loss
         logits = net.module(model)(torch.from_numpy(some.inputs))
         assert loss == pytest.approx(cross_entropy(logits, torch.from_numpy(some.labels)).item(), abs=1e-6)
     assert row.tolist() == before.tolist()
@@ -198,9 +198,9 @@ def test_statistics_in_the_row_are_those_that_count() -> None:
     net = Net("norm", lambda: nn.Sequential(nn.BatchNorm1d(1), nn.Linear(1, 2)))
     # norm's weight and bias, the line of LOGITS_0_X, running mean and variance
     row = np.array([1, 0, *LOGITS_0_X, 2, 4], np.float32)
-    correct, loss = General(net).score(row, part([2 + 2 * log(3)], [1]))
-    assert correct == 1
-    assert loss == pytest.approx(log(4 / 3), abs=1e-5)
+    found = General(net).evaluate(row, part([2 + 2 * log(3)], [1]))
+    assert found.score[0] == 1
+    assert found.loss == pytest.approx(log(4 / 3), abs=1e-5)
 
 
 @pytest.mark.parametrize("make", [dropping, normalising, Centred])

@@ -32,9 +32,10 @@ def test_the_loss_is_the_mean_over_words_that_follow_one() -> None:
             with torch.no_grad():
                 logits = module(torch.tensor([text[:place]]))[0]
             total -= float(torch.log_softmax(logits, 0)[text[place]])
-    correct, loss = General(net).score(net.initial_row(0), part())
-    assert loss == pytest.approx(total / 5, rel=1e-5)
-    assert 0 <= correct <= 2
+    found = General(net).evaluate(net.initial_row(0), part())
+    assert found.loss == pytest.approx(total / 5, rel=1e-5)
+    assert found.sums[1] == 5
+    assert 0 <= found.sums[0] <= 5
 
 
 def test_a_text_without_a_next_word_teaches_nothing() -> None:
@@ -53,8 +54,8 @@ def test_it_learns_what_follows_what() -> None:
     net = net_for("lstm", (5,), 4, SETTINGS)
     now = Round(1, 0, 1.0, LocalTraining(epochs=200, batch=2, lr=1.0))
     row, loss = General(net).train(Training(net.initial_row(0), part(), now, "a"))
-    _, tested = General(net).score(row, part())
-    assert tested < 0.75 < math.log(6)  # 2 or 3 may come first, then the rest is certain
+    tested = General(net).evaluate(row, part())
+    assert tested.loss < 0.75 < math.log(6)  # 2 or 3 may come first, then the rest is certain
     assert loss < 1
 
 

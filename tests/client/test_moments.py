@@ -1,9 +1,11 @@
 """Class moments by hand, noise as large as was asked, and a token that changes with the data."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fedclade.client.moments import add_noise, moments, noise_rng, token_of
 from fedclade.core import Round
+from fedclade.core.task import Task
 from fedclade.data import Part, Pool
 
 NOW = Round(0, 0)
@@ -14,9 +16,13 @@ def part(*index: int) -> Part:
     return Part(POOL, np.array(index, np.int64))
 
 
+def kinds(some: Part, classes: int) -> NDArray[np.bool_]:
+    return Task(count=classes).kinds_of(some.labels)
+
+
 def test_moments_by_hand() -> None:
     """Label 0: (0,0), (2,4), (4,2): mean (2, 2), each feature varies by (4 + 0 + 4) / 2 = 4, so 8 in all, over 3."""
-    counts, means, variances = moments(part(0, 1, 2, 3), "pixels", 4, 1)
+    counts, means, variances = moments(part(0, 1, 2, 3), "pixels", kinds(part(0, 1, 2, 3), 4), 1)
     assert counts.tolist() == [3, 0, 1, 0]
     assert means.tolist() == [[2, 2], [0, 0], [7, 7], [0, 0]]
     np.testing.assert_allclose(variances, [8 / 3, 0, 0, 0], rtol=1e-6)
@@ -24,7 +30,7 @@ def test_moments_by_hand() -> None:
 
 
 def test_rare_labels_are_not_told() -> None:
-    counts, means, variances = moments(part(0, 1, 2, 3), "pixels", 3, 2)
+    counts, means, variances = moments(part(0, 1, 2, 3), "pixels", kinds(part(0, 1, 2, 3), 3), 2)
     assert counts.tolist() == [3, 0, 0]
     assert not means[2].any()
     assert not variances[2]
@@ -56,7 +62,7 @@ def test_noise_is_as_large_as_was_asked_and_is_told() -> None:
     moved = []
     for seed in range(300):
         own = spread_out([8, 0, 200], seed)
-        exact = moments(own, "pixels", 3, 1)
+        exact = moments(own, "pixels", kinds(own, 3), 1)
         counts, means, variances = add_noise(exact, 2.0, noise_rng(own, "a"))
         assert counts.tolist() == [8, 0, 200]
         assert not means[1].any()
@@ -68,7 +74,7 @@ def test_noise_is_as_large_as_was_asked_and_is_told() -> None:
 def test_equal_examples_are_hidden_too_and_no_noise_changes_nothing() -> None:
     pool = Pool(np.array([[0, 0], [2, 4], [5, 5], [5, 5]], np.float32), np.array([0, 0, 1, 1]))
     own = Part(pool, np.arange(4))
-    exact = moments(own, "pixels", 2, 1)
+    exact = moments(own, "pixels", kinds(own, 2), 1)
     assert add_noise(exact, 0.0, noise_rng(own, "a")) == exact
     _, means, variances = add_noise(exact, 1.0, noise_rng(own, "a"))
     assert (means[1] != [5, 5]).all()

@@ -18,6 +18,7 @@ from fedclade.client.kernel import Kernel, library
 from fedclade.client.plan import TrainingPath, choose_path
 from fedclade.client.stack import stack_of
 from fedclade.core import InputError, LocalTraining, Round
+from fedclade.core.task import Task
 from fedclade.data import Part, Pool
 from fedclade.nets import Net, net_for
 
@@ -169,9 +170,9 @@ def test_scores_and_losses_are_those_of_the_module(path: str, name: str) -> None
         with torch.inference_mode():
             logits = net.module(row)(torch.from_numpy(part.inputs))
         assert loss == pytest.approx(nn.functional.cross_entropy(logits, labels).item(), abs=1e-6)
-        correct, same = PATHS[path](net).score(row, part)
-        assert correct == int((logits.argmax(dim=1) == labels).sum())
-        assert same == pytest.approx(loss, abs=1e-6)
+        found_too = PATHS[path](net).evaluate(row, part)
+        assert found_too.score[0] == int((logits.argmax(dim=1) == labels).sum())
+        assert found_too.loss == pytest.approx(loss, abs=1e-6)
 
 
 @on_each_path_and_net
@@ -236,7 +237,7 @@ def test_what_does_not_fit_is_refused_as_on_the_general_path(path: str, name: st
     with pytest.raises(InputError, match="a row does not fit"):
         chosen.train(replace(good, start=good.start[1:]))
     with pytest.raises(InputError, match="a row does not fit"):
-        chosen.score(good.start[1:], good.part)
+        chosen.evaluate(good.start[1:], good.part)
     with pytest.raises(RuntimeError, match="cannot be multiplied"):
         chosen.train(replace(good, part=examples(6, (*shape[:-1], 40 + shape[-1]), CLASSES)))
     with pytest.raises(IndexError, match="out of bounds"):
@@ -298,4 +299,4 @@ def test_what_the_kernel_must_not_read_is_sent_to_torch(path: str) -> None:
     with pytest.raises(RuntimeError, match="Long"):
         PATHS[path](net).train(replace(good, part=renamed))
     with pytest.raises(InputError, match=r"new labels have the wrong form.*got int32, need int64"):
-        renamed.check("a test", CLASSES)
+        renamed.check("a test", Task(count=CLASSES))

@@ -135,12 +135,12 @@ def loopback(
     def opened(net: Net) -> Fleet:
         transport = FlowerTransport(
             grid or grid_of(federation),
-            ModelSpec({"name": net_name}, federation.shape, federation.classes),
+            ModelSpec({"name": net_name}, federation.shape, federation.task),
             Deadlines(0.05, 0.05, 0.05, 0.05, 0.05),
             wait_for=len(federation),
             wait_seconds=2.0,
             present=(lambda n: [c for c in federation.clients if n > 1 or c not in late]) if late else None,
         )
-        return fleet_over(transport, net, federation.shape, federation.classes)
+        return fleet_over(transport, net, federation.shape)
 
     return opened

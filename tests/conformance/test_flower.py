@@ -203,10 +203,10 @@ def test_refuses_a_liar(lie: str, two_groups: Federation, grid: Loopback, tmp_pa
 def fleet_over(grid: Loopback, federation: Federation, missing: int = 0) -> Fleet:
     """A fleet that waits for all clients, or for all but so many."""
     net = net_for("logistic", federation.shape, federation.classes)
-    spec = ModelSpec({"name": "logistic"}, federation.shape, federation.classes)
+    spec = ModelSpec({"name": "logistic"}, federation.shape, federation.task)
     short = Deadlines(0.05, 0.05, 0.05, 0.05, 0.05)
     transport = FlowerTransport(grid, spec, short, wait_for=len(federation) - missing, wait_seconds=0.2)
-    return build.fleet_over(transport, net, federation.shape, federation.classes)
+    return build.fleet_over(transport, net, federation.shape)
 
 
 def one_model(federation: Federation) -> Assignment:
@@ -302,9 +302,9 @@ def test_refuses_a_false_enrolment(two_groups: Federation, grid: Loopback, chang
 
 def test_a_simulated_client_that_fails_is_a_bug(two_groups: Federation, grid: Loopback) -> None:
     net = net_for("logistic", two_groups.shape, two_groups.classes)
-    spec = ModelSpec({"name": "lenet"}, two_groups.shape, two_groups.classes)  # not the net that the rows are of
+    spec = ModelSpec({"name": "lenet"}, two_groups.shape, two_groups.task)  # not the net that the rows are of
     transport = FlowerTransport(grid, spec, Deadlines(), wait_for=len(two_groups), strict=True)
-    fleet = build.fleet_over(transport, net, two_groups.shape, two_groups.classes)
+    fleet = build.fleet_over(transport, net, two_groups.shape)
     fleet = fleet.begin(0)
     with pytest.raises(FedcladeError, match=r'client "client-0\d" failed'):
         fleet.evaluate(Assignment.of_one(net.initial_row(0, 0), two_groups.clients), Round(1, seed=0))

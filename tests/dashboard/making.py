@@ -73,6 +73,7 @@ class Written:
         )
         accuracies, homes = ([each[client] for client in self.clients] for each in (reached, groups))
         table = [[number] * count, self.clients, accuracies, [1.0] * count, homes, [250] * count, [True] * count]
+        table += [accuracies, [None] * count, [10] * count]
         self.folder.log_clients(pa.record_batch(table, schema=CLIENT_SCHEMA))
         self.save(number)
 

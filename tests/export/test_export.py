@@ -77,7 +77,7 @@ def test_a_run_that_is_not_finished(tmp_path: Path) -> None:
     assert lines[1].startswith("0,")
     assert lines[1].split(",")[2:7] == ["5", "0", "0", "0", "1"]
     clients = (tmp_path / "run" / "csv" / "clients.csv").read_text()
-    assert clients == "round,client,accuracy,loss,group,bytes,took_part\n"
+    assert clients == "round,client,accuracy,loss,group,bytes,took_part,metric,metric_error,examples\n"
 
 
 def test_tensorboard(run: Path, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ FIELDS: dict[str, object] = {
     "train": wire.TrainFields(),
     "train_best": wire.NoFields(),
     "losses": wire.NoFields(),
-    "evaluate": wire.NoFields(),
+    "evaluate": wire.EvaluateFields(counts=4, sums=2),
     "sketch": wire.SketchFields(encoder="pixels", points=2, features=6),
     "moments": wire.MomentFields(encoder="pixels", features=6, classes=3),
     "changed": wire.ChangedFields(token=0),
@@ -49,7 +49,10 @@ def good(client: str, verb: str = "train") -> Reply:
         "train": {"row": ROW, "loss": np.array(0.5)},
         "train_best": {"row": ROW, "loss": np.array(0.5), "losses": np.array([0.5, 0.25])},
         "losses": {"losses": np.array([0.5, 0.25])},
-        "evaluate": {"correct": np.array(7, np.int64), "loss": np.array(0.5)},
+        "evaluate": {
+            **{"loss": np.array(0.5), "score": np.array([7.0, 7.0]), "sums": np.array([3.0, 3.0])},
+            "counts": np.array([4, 1, 2, 3], np.int64),
+        },
         "sketch": {"points": np.ones((2, 6), np.float32), "counts": np.array([4, 6], np.int64), "token": TOKEN},
         "moments": {
             **{"counts": np.array([9, 1, 0], np.int64), "means": MEANS, "token": TOKEN},
@@ -141,8 +144,10 @@ def products(place: int, value: float) -> NDArray[np.float32]:
         # Distances between such models or points would be infinite, and no method could go on.
         ("train", {"row": HUGE[1, 2:]}, "row: got 1e+30, need at most 1e+09"),
         ("train", {"row": -HUGE[1, 2:]}, "row: got -1e+30, need at least -1e+09"),
-        ("evaluate", {"correct": np.array(11, np.int64)}, "correct: got 11, need at most 10"),
-        ("evaluate", {"correct": np.array(-1, np.int64)}, "correct: got -1, need at least 0"),
+        ("evaluate", {"score": np.array([11.0, 11.0])}, "score: got 11, need at most 10"),
+        ("evaluate", {"score": np.array([-1.0, 1.0])}, "score: got -1, need at least 0"),
+        ("evaluate", {"counts": np.array([11, 0, 0, 0], np.int64)}, "counts: got 11, need at most 10"),
+        ("evaluate", {"counts": np.array([-1, 0, 0, 0], np.int64)}, "counts: got -1, need at least 0"),
         ("sketch", {"points": HUGE}, "points: got 1e+30, need at most 1e+09"),
         ("sketch", {"points": -HUGE}, "points: got -1e+30, need at least -1e+09"),
         *(

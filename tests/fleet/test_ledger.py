@@ -59,7 +59,7 @@ def test_every_verb_by_hand(alike: Federation) -> None:
         "scatter": 2 * (64 * 65 // 2 * 4 + 65 * 8),  # a triangle; a sum for each feature, examples
         "moments": 2 * (10 * (32 + 1) * 4 + 12 * 8),  # means, variances; counts, token, examples
         "changed": 2 * 9,
-        "evaluate": 2 * 3 * 8,
+        "evaluate": 2 * (1 + 1 + 2 + 10 * 10 + 10) * 8,  # examples, loss, score, confusion matrix, ranked pairs
     }
     # Asked, and never heard.
     assert ledger.by_client["client-01"] == 9 * MODEL + 8 + 4 * (25_956 + 2 * 51_577 + 3 * 64)

@@ -63,7 +63,7 @@ def test_losses_and_scores_by_hand(two_groups: Federation, net: Net) -> None:
         held = two_groups[client]
         guessed = net.module(rows[number])(torch.from_numpy(held.test.inputs)).argmax(dim=1).numpy()
         place = scores.clients.index(client)
-        assert scores.correct[place] == int((guessed == held.test.labels).sum())
+        assert scores.score[place, 0] == int((guessed == held.test.labels).sum())
         assert scores.examples[place] == len(held.test)
 
 

@@ -106,13 +106,13 @@ def fleet_of(
     def over_flower(net: Net) -> Fleet:
         transport = FlowerTransport(
             grid_of(federation),
-            ModelSpec(experiment.net, federation.shape, federation.classes),
+            ModelSpec(experiment.net, federation.shape, federation.task),
             Deadlines(),
             present=federation.clients_at,
             change_rounds=sorted({*federation.joins.values(), *(change.round for change in federation.changes)}),
             strict=True,
         )
-        return fleet_over(AlteredTransport(transport, wire=wire), net, federation.shape, federation.classes)
+        return fleet_over(AlteredTransport(transport, wire=wire), net, federation.shape)
 
     return over_flower
 

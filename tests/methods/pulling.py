@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedclade.core import ClientId, Encoding, Row
+from fedclade.core.task import Task
 from fedclade.fleet import Enrolment, Fleet, ModelShape
 from fedclade.wire import Arrays, Reply
 from fedclade.wire.message import AnyRequest
@@ -39,7 +40,7 @@ class Pulling:
 
     def fleet(self) -> Fleet:
         size = len(next(iter(self.points.values())))
-        return Fleet(self, ModelShape(size, (size,), 2), NoFiles())
+        return Fleet(self, ModelShape(size, (size,), Task(count=2)), NoFiles())
 
     def clients(self) -> tuple[ClientId, ...]:
         return tuple(sorted(set(self.points) - self.away))

@@ -43,7 +43,7 @@ class Failing(TableTransport):
 
 
 def fit_over(transport: TableTransport) -> Preparation:
-    return fit_preparation(raw_fleet(transport, 2), ColumnChoices(), NOW, where="here", class_names=("no", "yes"))
+    return fit_preparation(raw_fleet(transport), ColumnChoices(), NOW, where="here", class_names=("no", "yes"))
 
 
 @pytest.mark.parametrize("request_number", [1, 2, 3, 5])

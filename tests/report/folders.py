@@ -41,6 +41,7 @@ def made(
     rounds, clients, accuracy, groups = zip(*lines, strict=True) if lines else ((), (), (), ())
     count = len(lines)
     columns = [rounds, clients, accuracy, [None] * count, groups, [0] * count, took_part or [True] * count]
+    columns += [accuracy, [None] * count, [1] * count]
     table = dict(zip(CLIENT_SCHEMA.names, columns, strict=True))
     pq.write_table(pa.table(table, schema=CLIENT_SCHEMA), path / "clients.parquet")
     if result is not None:

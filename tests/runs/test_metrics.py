@@ -1,15 +1,28 @@
 """The metrics that every run reports, by hand."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fedclade.core import Groups
+from fedclade.core.task import MAX_CLASSES_COUNTED, Task
 from fedclade.fleet import Scores
 from fedclade.runs.metrics import Separation, harmed_clients, mean_by_group, rand_index, summary
 
-SCORES = Scores(("a", "b", "c"), np.array([5, 9, 1]), np.array([10, 10, 4]), np.array([0.5, 0.25, 1.5]))
+
+def scores_of(right: Sequence[int], examples: Sequence[int], losses: Sequence[float]) -> Scores:
+    """Scores of clients c00, c01, ..., who get so many of their examples right; nothing else is counted."""
+    score = np.repeat(np.array(right, np.float64)[:, None], 2, axis=1)
+    names = tuple(f"c{number:02d}" for number in range(len(right)))
+    nothing = np.zeros((len(right), 0))
+    task = Task(count=MAX_CLASSES_COUNTED + 1)
+    return Scores(task, names, np.array(examples), np.array(losses), score, nothing.astype(np.int64), nothing)
+
+
+SCORES = scores_of([5, 9, 1], [10, 10, 4], [0.5, 0.25, 1.5])
 
 
 def test_one_evaluation_by_hand() -> None:
@@ -21,10 +34,10 @@ def test_one_evaluation_by_hand() -> None:
     assert found["worst_tenth"] == pytest.approx(0.25)  # a tenth of three clients is one client
     assert found["loss"] == pytest.approx(0.75)
     assert found["perplexity"] == pytest.approx(2.117, abs=1e-3)  # e to the power of 0.75
-    lost = Scores(("a",), np.array([0]), np.array([10]), np.array([1e6]))
-    assert np.isfinite(summary(lost)["perplexity"] or np.inf)
-    correct = np.arange(25)  # a tenth of 25 clients are three
-    scores = Scores(tuple(f"c{number:02d}" for number in range(25)), correct, np.full(25, 100), np.zeros(25))
+    lost = summary(scores_of([0], [10], [1e6]))["perplexity"]
+    assert isinstance(lost, float)
+    assert np.isfinite(lost)
+    scores = scores_of(range(25), [100] * 25, [0.0] * 25)  # a tenth of 25 clients are three
     assert summary(scores)["worst_tenth"] == pytest.approx((0.00 + 0.01 + 0.02) / 3)
 
 

@@ -39,9 +39,19 @@ LINES: list[tuple[Event, str]] = [
         '"silent": [{"client": "b", "verb": "train"}], "facts": {}',
     ),
     (
-        events.EvaluationEvent(round=2, **METRICS, perplexity=7.4, group_count=2, accuracy_by_group=(0.5, None)),
+        events.EvaluationEvent(
+            round=2,
+            **METRICS,
+            perplexity=7.4,
+            metric="accuracy",
+            metrics={"accuracy": 0.5},
+            baseline={"auc": 0.5},
+            group_count=2,
+            accuracy_by_group=(0.5, None),
+        ),
         '"round": 2, "accuracy": 0.5, "accuracy_weighted": 0.5, "accuracy_variance": 1.5, "worst_tenth": 0.25, '
-        '"loss": 2, "perplexity": 7.4, "group_count": 2, "accuracy_by_group": [0.5, null], '
+        '"loss": 2, "perplexity": 7.4, "metric": "accuracy", "metrics": {"accuracy": 0.5}, "baseline": {"auc": 0.5}, '
+        '"group_count": 2, "accuracy_by_group": [0.5, null], '
         '"accuracy_by_planted_group": null, "ari": null',
     ),
     (events.PlantedEvent(groups=(("a", "b"), ("c",))), '"round": 0, "groups": [["a", "b"], ["c"]]'),

@@ -128,7 +128,8 @@ def test_repair_goes_back_to_the_checkpoint_before_unless_both_are_damaged(stopp
 def test_a_damaged_table_of_clients_can_be_given_up(tmp_path: Path) -> None:
     with RunFolder.create(tmp_path / "run", "asked", {}) as folder:
         for number in range(3):
-            folder.log_clients(pa.record_batch([[number], ["a"], [0.5], [0.1], [0], [8], [True]], schema=CLIENT_SCHEMA))
+            line = [[number], ["a"], [0.5], [0.1], [0], [8], [True], [0.5], [None], [2]]
+            folder.log_clients(pa.record_batch(line, schema=CLIENT_SCHEMA))
             write(folder, number)
     path = tmp_path / "run" / "clients.arrows"
     content = path.read_bytes()

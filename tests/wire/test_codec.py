@@ -25,7 +25,7 @@ def over_json(value: object) -> Any:
     [
         (wire.TRAIN, wire.TrainFields(encoder="convae")),
         (wire.LOSSES, wire.NoFields()),
-        (wire.EVALUATE, wire.NoFields()),
+        (wire.EVALUATE, wire.EvaluateFields(counts=9, sums=3)),
         (wire.SKETCH, wire.SketchFields(encoder="pixels", points=5, features=64, own_components=3)),
         (wire.SCATTER, wire.EncodedFields(encoder="pixels", features=64)),
         (wire.MOMENTS, wire.MomentFields(encoder="public", features=32, classes=10, min_examples=2, noise=0.5)),

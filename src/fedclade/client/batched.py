@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from fedclade.client.general import CorrectAndLoss, General, PathName, RowAndLoss, Training, dropout_seed
+from fedclade.client.general import General, PathName, RowAndLoss, Training, dropout_seed
 from fedclade.client.stack import Layer, Stack
 from fedclade.core import Round, Row, Rows
+from fedclade.core.evaluation import Evaluation
 from fedclade.data import Part
 
 LINE_FLOATS = 16  # numbers in a cache line
@@ -252,8 +253,8 @@ class Batched:
                 found.update(zip(numbers, trained, strict=True))
         return [found[number] for number in range(len(asked))]
 
-    def score(self, row: Row, part: Part) -> CorrectAndLoss:
-        return self._general.score(row, part)
+    def evaluate(self, row: Row, part: Part) -> Evaluation:
+        return self._general.evaluate(row, part)
 
     def losses(self, rows: Rows, part: Part) -> NDArray[np.float64]:
         """All models at once: the first layers of all of them are one product."""

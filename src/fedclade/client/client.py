@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedclade.client.batched import Batched
-from fedclade.client.evaluation_cache import ScoreCache
+from fedclade.client.evaluation_cache import EvaluationCache
 from fedclade.client.general import PathChoice, Training
 from fedclade.client.handlers import HANDLERS, ReplyContent, training_order
 from fedclade.client.plan import TrainingPath, choose_path
 from fedclade.core import ClientId, Round
+from fedclade.core.task import Labels, Task
 from fedclade.data import ClientData, Part, Pool
 from fedclade.nets import Net
 from fedclade.nets.blind import Blind, secret
@@ -33,8 +34,13 @@ class Client:
         self._net = net
         self.path = choose_path(net, path)
         """How it trains: see `fedclade.client.plan`."""
-        self.score = ScoreCache(self.path.score)
+        self.evaluate = EvaluationCache(self.path.evaluate)
         self._blinds: dict[int, Blind] = {}
+
+    @property
+    def task(self) -> Task:
+        """What is learned."""
+        return self._net.task
 
     @cached_property
     def _without_dropout(self) -> TrainingPath:
@@ -62,7 +68,8 @@ class Client:
 
     def warm_up(self, inputs: NDArray[np.generic]) -> None:
         """Train once on two examples like these, so that the first client waits for nothing that is made once."""
-        alike = Part(Pool(np.zeros_like(inputs, shape=(2, *inputs.shape[1:])), np.zeros(2, np.int64)), np.arange(2))
+        pool = Pool(np.zeros_like(inputs, shape=(2, *inputs.shape[1:])), some_labels(self._net.task, 2))
+        alike = Part(pool, np.arange(2))
         with suppress(Exception):  # what is wrong with the module shows when a client answers
             self.path.train(Training(self._net.initial_row(0), alike, Round(0, 0), "nobody"))
 
@@ -94,6 +101,13 @@ class Client:
         if now.seed not in self._blinds:
             self._blinds = {now.seed: Blind(self._net, now.seed, secret())}
         return self._blinds[now.seed]
+
+
+def some_labels(task: Task, count: int) -> Labels:
+    """So many labels of the form that a task has."""
+    if task.labels == "flags":
+        return np.zeros((count, task.count), np.uint8)
+    return np.zeros(count, np.float32 if task.labels == "number" else np.int64)
 
 
 def is_blind(request: AnyRequest) -> bool:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import conv2d, pad
 
-from fedclade.client.general import CorrectAndLoss, General, PathName, RowAndLoss, Training
+from fedclade.client.general import General, PathName, RowAndLoss, Training
 from fedclade.client.kernel import NO_MEMORY, CNet, CRule, CState, Library, aligned_copy, check_memory
 from fedclade.client.stack import (
     Stack,
@@ -26,6 +26,7 @@ from fedclade.client.stack import (
     starts_of,
 )
 from fedclade.core import Round, Row, Rows
+from fedclade.core.evaluation import Evaluation
 from fedclade.data import Part
 from fedclade.nets import Net
 
@@ -169,8 +170,8 @@ class Convolution:
                 sizes.append(len(order))
         return learner.row, asked.mean_loss(totals, sizes)
 
-    def score(self, row: Row, part: Part) -> CorrectAndLoss:
-        return self._general.score(row, part)
+    def evaluate(self, row: Row, part: Part) -> Evaluation:
+        return self._general.evaluate(row, part)
 
     def losses(self, rows: Rows, part: Part) -> NDArray[np.float64]:
         return self._general.losses(rows, part)

@@ -12,22 +12,21 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn.functional import cross_entropy, mse_loss
+from torch.nn.functional import cross_entropy
 
 from fedclade.client.examples import orders
 from fedclade.client.flat_module import FlatModule
 from fedclade.core import ClientId, Round, Row, Rows
+from fedclade.core.evaluation import Evaluation
 from fedclade.data import Part
 from fedclade.nets import Net
-from fedclade.nets.objective import LanguageModel, predictions_and_targets
+from fedclade.nets.losses import LanguageModel, evaluate_outputs, evaluate_words, mean_loss, outputs_and_labels
 
 PathName = Literal["kernel", "batched", "convolution", "general"]
 PathChoice = Literal["auto", "general"]
 """What `engine.path` may say."""
 RowAndLoss: TypeAlias = tuple[Row, float]
 """A trained model, and the mean loss of its last epoch, or of its steps."""
-CorrectAndLoss: TypeAlias = tuple[int, float]
-"""How many examples a model gets right, and its mean loss."""
 
 EVALUATED_EXAMPLES = 1000  # examples in one forward pass
 EVALUATED_TEXTS = 100  # the same of a language model, which has outputs for every word
@@ -120,10 +119,10 @@ class General:
         flat.gradient.zero_()
         mean, seen = 0.0, 0
         for some, labels in pieces:
-            given, wanted = predictions_and_targets(flat.module, some, labels)
+            given, wanted = outputs_and_labels(flat.module, some, labels)
             if not len(wanted):  # texts without a next word: there is no mean loss of nothing
                 continue
-            loss = cross_entropy(given, wanted) if self.net.target == "labels" else mse_loss(given, some)
+            loss = mean_loss(self.net.task, self.net.own_task, given, wanted, some)
             seen += len(wanted)
             share = len(wanted) / seen  # 1 for the first: one piece is what it is, to the bit
             flat.gradient.mul_(1 - share)
@@ -131,25 +130,21 @@ class General:
             mean += (loss.item() - mean) * share
         return mean if seen else None
 
-    def score(self, row: Row, part: Part) -> CorrectAndLoss:
-        """As in `TrainingPath`. Of a language model: the share of words that it gets right, as whole examples."""
-        module = self._flat_module.module
+    def evaluate(self, row: Row, part: Part) -> Evaluation:
+        """How a model does on these examples."""
+        module, task, own = self._flat_module.module, self.net.task, self.net.own_task
         self._flat_module.load(row)
         module.eval()
         inputs, labels = torch.from_numpy(part.inputs), torch.from_numpy(part.labels)
-        correct, count, loss = 0, 0, 0.0
-        size = EVALUATED_TEXTS if isinstance(module, LanguageModel) else EVALUATED_EXAMPLES
         # A seed, since a module may draw numbers here too (a dropout that does not ask whether it is trained).
         with self.net.use_seed(0), torch.inference_mode():
-            for some, wanted in zip(torch.split(inputs, size), torch.split(labels, size), strict=True):
-                logits, right = predictions_and_targets(module, some, wanted)
-                correct += int((logits.argmax(dim=1) == right).sum())
-                count += len(right)
-                loss += float(cross_entropy(logits, right, reduction="sum"))
-        return correct * len(part) // max(count, 1), loss / max(count, 1)
+            if isinstance(module, LanguageModel):
+                return evaluate_texts(module, inputs, labels)
+            outputs = torch.cat([module(some) for some in torch.split(inputs, EVALUATED_EXAMPLES)])
+            return evaluate_outputs(task, own, outputs, labels, inputs)
 
     def losses(self, rows: Rows, part: Part) -> NDArray[np.float64]:
-        return np.array([self.score(row, part)[1] for row in rows], np.float64)
+        return np.array([self.evaluate(row, part).loss for row in rows], np.float64)
 
     def use_client_seed(self, now: Round, client: ClientId) -> AbstractContextManager[None]:
         """Inside, a module draws what belongs to this client in this round: dropped units."""
@@ -159,6 +154,17 @@ class General:
         """The row, in one piece; an error unless it is one of this net."""
         self.net.check_row(row)
         return np.ascontiguousarray(row, np.float32)
+
+
+def evaluate_texts(module: LanguageModel, inputs: Tensor, labels: Tensor) -> Evaluation:
+    """How a language model does on these texts, some of them at a time: it has outputs for every word."""
+    right, words, loss = 0, 0, 0.0
+    for some, wanted in zip(torch.split(inputs, EVALUATED_TEXTS), torch.split(labels, EVALUATED_TEXTS), strict=True):
+        logits, follows = outputs_and_labels(module, some, wanted)
+        right += int((logits.argmax(dim=1) == follows).sum())
+        words += len(follows)
+        loss += float(cross_entropy(logits, follows, reduction="sum"))
+    return evaluate_words(right, words, loss, len(inputs))
 
 
 def dropout_seed(now: Round, client: ClientId) -> int:

@@ -17,6 +17,7 @@ from fedclade.client.general import RowAndLoss, Training
 from fedclade.client.moments import add_noise, moments, noise_rng, token_of
 from fedclade.client.principal_components import choose_projection, scatter
 from fedclade.client.sketch import sketch
+from fedclade.core import InputError
 from fedclade.data import ClientData
 from fedclade.nets.encoders import NO_WEIGHTS, encoder_named
 from fedclade.wire import Arrays, Request, Verb
@@ -98,13 +99,14 @@ def losses(client: "Client", request: Request[wire.NoFields], data: ClientData) 
 
 
 @handles(wire.EVALUATE)
-def evaluate(client: "Client", request: Request[wire.NoFields], data: ClientData) -> ReplyContent:
-    correct, loss = client.score(request.rows[0], data.test)
-    return len(data.test), {"correct": np.array(correct, np.int64), "loss": np.array(loss, np.float64)}
+def evaluate(client: "Client", request: Request[wire.EvaluateFields], data: ClientData) -> ReplyContent:
+    found = client.evaluate(request.rows[0], data.test)
+    arrays = {"score": found.score, "counts": found.counts, "sums": found.sums}
+    return len(data.test), {"loss": np.array(found.loss, np.float64), **arrays}
 
 
 @handles(wire.SKETCH)
-def points(_client: "Client", request: Request[wire.SketchFields], data: ClientData) -> ReplyContent:
+def points(client: "Client", request: Request[wire.SketchFields], data: ClientData) -> ReplyContent:
     asked, rows = request.fields, request.rows
     basis = rows if len(rows) > 1 else rows[:0]
     weights = rows[0] if len(rows) == 1 else NO_WEIGHTS
@@ -113,7 +115,8 @@ def points(_client: "Client", request: Request[wire.SketchFields], data: ClientD
         weights, _ = tune_encoder(asked.encoder, weights, data.train, asked.epochs, always, request.client)
     encoded = encoder_named(asked.encoder, weights).encode(data.train.inputs)
     placed = choose_projection(basis, asked.own_components)(encoded)
-    own_labels = len(np.unique(data.train.labels)) if asked.by_label else asked.points
+    kinds = client.task.kinds_of(data.train.labels).any(axis=0) if asked.by_label else ()
+    own_labels = int(np.sum(kinds)) if asked.by_label else asked.points
     found, counts = sketch(placed, min(asked.points, own_labels), always.generator("sketch", request.client))
     return len(data.train), {"points": found, "counts": counts, "token": token(request, data)}
 
@@ -125,11 +128,15 @@ def sums(_client: "Client", request: Request[wire.EncodedFields], data: ClientDa
 
 
 @handles(wire.MOMENTS)
-def label_moments(_client: "Client", request: Request[wire.MomentFields], data: ClientData) -> ReplyContent:
+def label_moments(client: "Client", request: Request[wire.MomentFields], data: ClientData) -> ReplyContent:
     asked = request.fields
     # Noise is as large as examples differ: one example does not.
     min_examples = max(asked.min_examples, 2) if asked.noise else asked.min_examples
-    own = moments(data.train, asked.encoder, asked.classes, min_examples)
+    if client.task.label_kinds != asked.classes:
+        got, need = str(asked.classes), str(client.task.label_kinds)
+        raise InputError("there are other kinds of labels", where="moments", got=got, need=need)
+    kinds = client.task.kinds_of(data.train.labels)
+    own = moments(data.train, asked.encoder, kinds, min_examples)
     counts, means, variances = add_noise(own, asked.noise, noise_rng(data.train, request.client))
     arrays: Arrays = {"counts": counts, "means": means, "variances": variances, "token": token(request, data)}
     return len(data.train), arrays

@@ -9,10 +9,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fedclade.client.general import CorrectAndLoss, General, PathName, RowAndLoss, Training
+from fedclade.client.general import General, PathName, RowAndLoss, Training
 from fedclade.client.native.build import LIBRARY, fingerprint
 from fedclade.client.stack import MAX_LAYERS, Stack
 from fedclade.core import Round, Row, Rows
+from fedclade.core.evaluation import Evaluation
 from fedclade.data import Part
 
 ALIGNMENT = 64  # bytes of a cache line
@@ -118,7 +119,7 @@ def state_of_kernel() -> str:
 
 
 class Kernel:
-    """The path of stacks: trains and scores one client a call."""
+    """The path of stacks: trains one client a call."""
 
     name: PathName = "kernel"
     clients_at_once = 1
@@ -152,20 +153,16 @@ class Kernel:
                 sizes.append(count)
         return row, asked.mean_loss(totals, sizes)
 
-    def score(self, row: Row, part: Part) -> CorrectAndLoss:
+    def evaluate(self, row: Row, part: Part) -> Evaluation:
         if not self._stack.can_read(part):
-            return self._general.score(row, part)
-        correct, losses = self._scores(self._general.checked_row(row)[None], part)
-        return int(correct[0]), float(losses[0])
+            return self._general.evaluate(row, part)
+        return self._stack.evaluate(self._general.checked_row(row), part, self._general.net.task)
 
     def losses(self, rows: Rows, part: Part) -> NDArray[np.float64]:
         if not self._stack.can_read(part) or not len(rows):
             return self._general.losses(rows, part)
         self._general.checked_row(rows[0])
-        return self._scores(np.ascontiguousarray(rows, np.float32), part)[1]
-
-    def _scores(self, rows: Rows, part: Part) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """How many examples each model gets right, and its mean loss: (models,) each."""
+        rows = np.ascontiguousarray(rows, np.float32)
         examples, labels = KernelExamples(part), np.ascontiguousarray(part.labels)
         losses, correct = np.empty(len(rows), np.float64), np.empty(len(rows), np.int64)
         failed = self._library.score(
@@ -174,7 +171,7 @@ class Kernel:
             *(losses.ctypes.data, correct.ctypes.data),
         )
         check_memory(not failed)
-        return correct, losses / len(part)
+        return losses / len(part)
 
 
 def check_memory(memory: bool) -> None:

@@ -14,13 +14,14 @@ LabelMoments = tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.float32]
 """Of each label: count, mean, variance of the mean."""
 
 
-def moments(part: Part, encoder: str, classes: int, min_examples: int) -> LabelMoments:
-    """Count, mean of the encoded examples and summed variance of that mean, for each label.
+def moments(part: Part, encoder: str, kinds: NDArray[np.bool_], min_examples: int) -> LabelMoments:
+    """Count, mean of the encoded examples and summed variance of that mean, for each kind of label.
 
-    A label with fewer than `min_examples` looks as if it had none.
+    `kinds` says which examples have which: (examples, kinds). A label with fewer than `min_examples` looks as if it had
+    none.
     """
     encoded = encoder_named(encoder).encode(part.inputs).astype(np.float64)
-    counts, means, variances = label_moments(encoded, part.labels, classes)
+    counts, means, variances = label_moments(encoded, kinds)
     rare = counts < min_examples
     kept_counts = np.where(rare, 0, counts).astype(np.int64)
     means[rare], variances[rare] = 0, 0

@@ -16,17 +16,18 @@ from numpy.typing import NDArray
 
 from fedclade.client.batched import Batched
 from fedclade.client.convolution import Convolution, convolutional_net_of
-from fedclade.client.general import CorrectAndLoss, General, PathChoice, PathName, RowAndLoss, Training
+from fedclade.client.general import General, PathChoice, PathName, RowAndLoss, Training
 from fedclade.client.kernel import Kernel, library
 from fedclade.client.stack import stack_of
 from fedclade.core import Row, Rows
+from fedclade.core.evaluation import Evaluation
 from fedclade.core.settings import unknown_name_error
 from fedclade.data import Part
 from fedclade.nets import Net
 
 
 class TrainingPath(Protocol):
-    """One way to train and to score a net."""
+    """One way to train and to evaluate a net."""
 
     @property
     def name(self) -> PathName: ...
@@ -38,7 +39,7 @@ class TrainingPath(Protocol):
 
     def train(self, asked: Training) -> RowAndLoss: ...
 
-    def score(self, row: Row, part: Part) -> CorrectAndLoss: ...
+    def evaluate(self, row: Row, part: Part) -> Evaluation: ...
 
     def losses(self, rows: Rows, part: Part) -> NDArray[np.float64]:
         """The mean loss of each model, (models,)."""
@@ -50,7 +51,7 @@ def choose_path(net: Net, path: PathChoice = "auto") -> TrainingPath:
     if path not in get_args(PathChoice):
         raise unknown_name_error("the path", "engine.path", path, get_args(PathChoice))
     general = General(net)
-    if path == "general" or net.target == "inputs":  # the others know the cross-entropy only
+    if path == "general" or not net.task.is_classification:  # the others know the cross-entropy only
         return general
     stack, functions = stack_of(net), library()
     if stack is not None:

@@ -10,8 +10,12 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.nn.modules.module import _has_any_global_hook
 
+from fedclade.core import Row
+from fedclade.core.evaluation import Evaluation
+from fedclade.core.task import Task
 from fedclade.data import Part
 from fedclade.nets import Net
+from fedclade.nets.losses import evaluate_outputs
 
 MAX_LAYERS = 32  # as the kernel has it
 HOOKS = (
@@ -63,6 +67,25 @@ class Stack:
             and (self.flattens or len(shape) == 1)
             and labels_fit(part, self.classes)
         )
+
+    def outputs(self, row: Row, inputs: NDArray[np.float32]) -> NDArray[np.float32]:
+        """(examples, classes): what a model gives for these inputs, (examples, features)."""
+        units = inputs
+        for layer in self.layers:
+            weight = row[layer.weight : layer.weight + layer.inputs * layer.outputs]
+            units = units @ weight.reshape(layer.outputs, layer.inputs).T
+            if layer.bias is not None:
+                units += row[layer.bias : layer.bias + layer.outputs]
+            if layer.relu:
+                np.maximum(units, 0, out=units)
+        return units
+
+    def evaluate(self, row: Row, part: Part, task: Task) -> Evaluation:
+        """How a model does on these examples."""
+        inputs = np.asarray(part.inputs, np.float32)
+        outputs = self.outputs(row, inputs.reshape(len(inputs), -1))
+        wanted = torch.from_numpy(part.labels)
+        return evaluate_outputs(task, None, torch.from_numpy(outputs), wanted, torch.from_numpy(inputs))
 
     def masks(self, examples: int, batch: int) -> NDArray[np.int32]:
         """What dropout leaves in one epoch, 0 or 1: batch by batch, in each the layers in their order.

@@ -68,14 +68,17 @@ class Moments:
 
 
 def label_moments(
-    encoded: NDArray[np.float64], labels: NDArray[np.int64], classes: int
+    encoded: NDArray[np.float64], kinds: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Of each label: count, mean of the examples (examples, features), and the summed variance of that mean."""
-    counts = np.bincount(labels, minlength=classes)
-    means = np.zeros((classes, encoded.shape[1]))
-    variances = np.zeros(classes)
+    """Of each kind of label: count, mean of the examples (examples, features), and the summed variance of that mean.
+
+    `kinds` says which examples have which, (examples, kinds).
+    """
+    counts: NDArray[np.int64] = kinds.sum(axis=0, dtype=np.int64)
+    means = np.zeros((kinds.shape[1], encoded.shape[1]))
+    variances = np.zeros(kinds.shape[1])
     for label in np.flatnonzero(counts):
-        own = encoded[labels == label]
+        own = encoded[kinds[:, label]]
         means[label] = own.mean(axis=0)
         if len(own) > 1:
             variances[label] = own.var(axis=0, ddof=1).sum() / len(own)

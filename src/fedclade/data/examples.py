@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedclade.core import ClientId, InputError
+from fedclade.core.task import Labels, Task
 from fedclade.data.raw_table import RawTable
 
 Index = NDArray[np.int64]
@@ -23,8 +24,8 @@ class Pool:
     """Examples of one origin: inputs (n, ...) float32, uint8 (0 to 255), or int32 (words of a vocabulary)."""
 
     inputs: NDArray[np.float32] | NDArray[np.uint8] | NDArray[np.int32]
-    labels: NDArray[np.int64]
-    """(n,) from 0."""
+    labels: Labels
+    """(n,) from 0; of a regression (n,) float32; of several flags (n, flags) uint8: see `fedclade.core.task`."""
     owners: NDArray[np.int64] | None = None
     """The owner of each example, where it has a natural one (the writer of a digit): (n,)."""
     table: RawTable | None = None
@@ -35,11 +36,16 @@ class Pool:
     def __post_init__(self) -> None:
         good = self.inputs.dtype in (np.float32, np.uint8, np.int32) and self.inputs.ndim >= 2
         check_form("inputs", self.inputs, good, "float32, uint8 or int32 (examples, ...)")
-        for name, array in (("labels", self.labels), ("owners", self.owners)):
-            if array is not None:
-                good = array.dtype == np.int64 and array.shape == self.inputs.shape[:1]
-                check_form(name, array, good, f"int64 ({len(self.inputs)},)")
-        if len(self.labels) and self.labels.min() < 0:
+        if self.owners is not None:
+            good = self.owners.dtype == np.int64 and self.owners.shape == self.inputs.shape[:1]
+            check_form("owners", self.owners, good, f"int64 ({len(self.inputs)},)")
+        wanted = {np.dtype(np.int64): 1, np.dtype(np.float32): 1, np.dtype(np.uint8): 2}.get(self.labels.dtype, 0)
+        good = wanted == self.labels.ndim and self.labels.shape[:1] == self.inputs.shape[:1]
+        need = f"int64 ({len(self.inputs)},), float32 of this shape, or uint8 ({len(self.inputs)}, flags)"
+        check_form("labels", self.labels, good, need)
+        if not np.isfinite(self.labels).all():
+            raise InputError("a label is not finite", where="a pool of examples", need="finite numbers")
+        if self.labels.dtype == np.int64 and len(self.labels) and self.labels.min() < 0:
             raise InputError("a label is negative", where="a pool of examples", got=str(self.labels.min()), need=">= 0")
         if self.inputs.dtype == np.float32 and not np.isfinite(self.inputs).all():
             broken = ~np.all(np.isfinite(self.inputs), axis=tuple(range(1, self.inputs.ndim)))
@@ -99,22 +105,24 @@ class Part:
         return scaled
 
     @property
-    def labels(self) -> NDArray[np.int64]:
-        """(examples,) int64."""
-        labels: NDArray[np.int64] = self.pool.labels[self.index]
+    def labels(self) -> Labels:
+        """(examples,) int64, or as the pool has them."""
+        labels = self.pool.labels[self.index]
         return labels if self.relabel is None else self.relabel[labels]
 
     def __len__(self) -> int:
         return len(self.index)
 
-    def check(self, where: str, classes: int) -> None:
-        """An error unless every position is in the pool and every label is one of so many classes."""
+    def check(self, where: str, task: Task) -> None:
+        """An error unless every position is in the pool and every label is one of the task."""
         good = self.index.dtype == np.int64 and self.index.ndim == 1
         check_form("positions", self.index, good, "int64 (examples,)", where)
         if self.relabel is not None and self.relabel.dtype != np.int64:
             raise InputError("new labels have the wrong form", where=where, got=str(self.relabel.dtype), need="int64")
         check_range("position", self.index, len(self.pool.labels), where)
-        check_range("label", self.labels, classes, where)
+        if task.labels == "class":
+            check_range("label", self.labels, task.count, where)
+        task.check_labels(self.labels, where)
 
 
 def check_form(what: str, array: NDArray[np.generic], good: bool, need: str, where: str = "a pool of examples") -> None:

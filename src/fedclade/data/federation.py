@@ -12,8 +12,11 @@ import numpy as np
 from fedclade.core import ClientId, Groups, InputError, checked_ids
 from fedclade.core.preparation import ColumnChoices, Preparation
 from fedclade.core.problems import Problem
+from fedclade.core.task import Task
 from fedclade.data.examples import Part
 from fedclade.data.image_folders import ImageForm
+
+NO_TASK = Task()  # a federation of classes makes its own
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +58,7 @@ class Federation:
     name: str
     data: Mapping[ClientId, ClientData]
     classes: int
+    """How many classes labels have; of a task without classes, kinds of labels where groups are looked for."""
     truth: Groups | None = None
     """The planted groups. Only a run's metrics may read them; no fleet and no method ever sees this object."""
     joins: Mapping[ClientId, int] = field(default_factory=dict)
@@ -73,10 +77,14 @@ class Federation:
     """How images of a folder became inputs."""
     kind: Literal["", "table", "images"] = ""
     """Of a user's own files and tables: what settings train well depends on it."""
+    task: Task = NO_TASK
+    """What is learned; by itself a classification."""
     notes: tuple[str, ...] = ()
     """What a user should know of the data: rows and clients that were set aside, columns that were left out."""
 
     def __post_init__(self) -> None:
+        if self.task.is_classification:  # who replaces the classes need not think of it
+            object.__setattr__(self, "task", Task(count=self.classes, names=self.class_names))
         ids = checked_ids(self.data, where=self.name)
         shapes = {part.pool.inputs.shape[1:] for held in self.data.values() for part in (held.train, held.test)}
         if len(shapes) != 1:
@@ -88,7 +96,7 @@ class Federation:
                     if len(part) == 0:
                         what, do = f'client "{client}" has no {use} examples', "give it examples or leave it out"
                         raise InputError(what, where=self.name, got="0", need="at least 1", do=do)
-                    part.check(f'{self.name}, client "{client}"', self.classes)
+                    part.check(f'{self.name}, client "{client}"', self.task)
         for truth in (self.truth, *(change.truth for change in self.changes)):
             if truth is not None:
                 truth.check_clients(ids)
@@ -166,13 +174,15 @@ class Federation:
 
     def __repr__(self) -> str:
         groups = "no planted groups" if self.truth is None else f"{len(self.truth)} planted groups"
-        line = f"Federation({self.name}: {len(self)} clients, {self.classes} classes, {groups})"
+        learned = f"{self.classes} classes" if self.task.is_classification else self.task.kind
+        line = f"Federation({self.name}: {len(self)} clients, {learned}, {groups})"
         return "\n".join([line, *(f"Note: {note}" for note in self.notes)])
 
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 over every client's examples: a resumed run must find the data that it started with."""
-        whole = hashlib.sha256(f"{self.classes}\n".encode())
+        kind = "" if self.task.is_classification else f" {self.task}"
+        whole = hashlib.sha256(f"{self.classes}{kind}\n".encode())
         pools: dict[int, bytes] = {}
         stages = self.data_by_round()
         whole.update(json.dumps([sorted(self.joins.items()), list(stages)]).encode())

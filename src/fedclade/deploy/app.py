@@ -16,6 +16,7 @@ import numpy as np
 from fedclade.core import Damaged, InputError, Round
 from fedclade.core.preparation import Preparation, read_preparation
 from fedclade.core.settings import build_settings
+from fedclade.core.task import Task
 from fedclade.data.recipe import SITES
 from fedclade.data.sites import SiteTables
 from fedclade.fleet import Fleet
@@ -81,7 +82,7 @@ def sites_backend(experiment: Experiment, grid: Grid, preparation: bytes = b"") 
     if form is not None:
         return backend_over(transport, ModelSpec(experiment.net, *form))
     tables = build_settings(SiteTables, without_keys(experiment.data, "source"), where="data")
-    spec = ModelSpec(experiment.net, (), 0, tables)
+    spec = ModelSpec(experiment.net, (), Task(), tables)
     fleet = raw_fleet(transport(spec))
     if not preparation:
         log.info("fedclade: asking sites about their columns")
@@ -96,8 +97,9 @@ def sites_backend(experiment: Experiment, grid: Grid, preparation: bytes = b"") 
             label=tables.label,
         ).to_json()
     made = parse_preparation(preparation)
-    check_net(experiment, (made.width,), len(made.class_names))
-    spec = replace(spec, shape=(made.width,), classes=len(made.class_names), preparation=preparation)
+    task = Task(count=len(made.class_names), names=made.class_names)
+    check_net(experiment, (made.width,), task)
+    spec = replace(spec, shape=(made.width,), task=task, preparation=preparation)
     return replace(
         backend_over(transport, spec),
         preparation=preparation,
@@ -119,14 +121,14 @@ def backend_over(transport: Callable[[ModelSpec], FlowerTransport], spec: ModelS
     """The backend of sites whose examples have this form."""
 
     def check(net: Net) -> None:
-        net.check(np.zeros((1, *spec.shape), np.float32), spec.classes)
+        net.check(np.zeros((1, *spec.shape), np.float32), spec.task.count)
 
     def fleet(net: Net) -> Fleet:
-        return fleet_over(transport(spec), net, spec.shape, spec.classes)
+        return fleet_over(transport(spec), net, spec.shape)
 
-    known = [SITES, spec.shape, spec.classes, *([spec.preparation.decode()] if spec.preparation else [])]
+    known = [SITES, spec.shape, spec.task.count, *([spec.preparation.decode()] if spec.preparation else [])]
     form = hashlib.sha256(json.dumps(known).encode()).hexdigest()
-    return Backend(spec.shape, spec.classes, form, lambda _: None, check, fleet)
+    return Backend(spec.shape, spec.task, form, lambda _: None, check, fleet)
 
 
 def log_progress(now: RunProgress) -> None:

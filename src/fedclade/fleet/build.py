@@ -23,6 +23,6 @@ class ServerFiles:
         return open_attention(name, kind).weights
 
 
-def fleet_over(transport: Transport, net: Net, shape: tuple[int, ...], classes: int) -> Fleet:
+def fleet_over(transport: Transport, net: Net, shape: tuple[int, ...]) -> Fleet:
     """All clients that this transport reaches."""
-    return Fleet(transport, ModelShape(net.size, net.layers, classes), ServerFiles(shape))
+    return Fleet(transport, ModelShape(net.size, net.layers, net.task), ServerFiles(shape))

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from fedclade.core import Assignment, ClientId, Encoding, InputError, Moments, Round, Row, Rows
 from fedclade.core.points import require_tunable
 from fedclade.core.preparation import Numbers
+from fedclade.core.task import Task
 from fedclade.fleet.gate import Gate
 from fedclade.fleet.ledger import Ledger
 from fedclade.fleet.results import (
@@ -67,8 +68,13 @@ class ModelShape:
     """Numbers in a model."""
     layers: tuple[int, ...]
     """How many of them belong to each trained layer, in their order."""
-    classes: int
-    """How many labels there are."""
+    task: Task
+    """What they learn."""
+
+    @property
+    def classes(self) -> int:
+        """How many kinds of labels there are."""
+        return self.task.label_kinds
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,9 +238,20 @@ class Fleet:
 
     def evaluate(self, models: Assignment, now: Round) -> Scores:
         """Every client tests the model it is assigned on its own test part."""
-        heard = Replies(tuple(self.ask(wire.EVALUATE, one_row_each(models), wire.NoFields(), now)))
-        correct, losses = heard.stack("correct", np.int64), heard.stack("loss", np.float64)
-        return Scores(heard.clients, correct, heard.examples, losses)
+        task = self.model.task
+        counts, sums = task.count_width, task.sum_width
+        shares = task.kind not in ("regression", "reconstruction", "own")
+        fields = wire.EvaluateFields(counts=counts, sums=sums, shares=shares)
+        heard = Replies(tuple(self.ask(wire.EVALUATE, one_row_each(models), fields, now)))
+        return Scores(
+            task,
+            heard.clients,
+            heard.examples,
+            heard.stack("loss", np.float64),
+            heard.stack("score", np.float64, 2),
+            heard.stack("counts", np.int64, counts),
+            heard.stack("sums", np.float64, sums),
+        )
 
     def sketch(self, clients: Sequence[ClientId], how: Sketching, now: Round) -> Sketches:
         """Each client encodes its training data and reduces them to at most so many points."""
@@ -279,7 +296,12 @@ class Fleet:
         """Count, mean and variance of every label with so many examples, from each client, in this encoding."""
         width, classes = require_no_weights(self.files.encoder(encoder), encoder).width, self.model.classes
         fields = wire.MomentFields(
-            encoder=encoder, features=width, classes=classes, min_examples=min_examples, noise=noise
+            encoder=encoder,
+            features=width,
+            classes=classes,
+            overlap=self.model.task.labels == "flags",
+            min_examples=min_examples,
+            noise=noise,
         )
         heard = Replies(tuple(self.ask(wire.MOMENTS, same_rows(clients), fields, now)))
         counts, variances = heard.stack("counts", np.int64, classes), heard.stack("variances", np.float32, classes)

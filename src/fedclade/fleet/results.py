@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedclade.core import ClientId, Moments, Rows
+from fedclade.core.evaluation import Evaluation
+from fedclade.core.task import Task
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,19 +68,34 @@ class Losses:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """`evaluate`: how every client's model does on its own test part."""
+    """`evaluate`: how every client's model does on its own test part: see `fedclade.core.evaluation`."""
 
+    task: Task
     clients: tuple[ClientId, ...]
-    correct: NDArray[np.int64]
     examples: NDArray[np.int64]
     losses: NDArray[np.float64]
     """Mean test loss."""
+    score: NDArray[np.float64]
+    """(clients, 2)"""
+    counts: NDArray[np.int64]
+    """(clients, counts)"""
+    sums: NDArray[np.float64]
+    """(clients, sums)"""
 
     @property
-    def accuracy(self) -> NDArray[np.float64]:
-        """(clients,) from 0 to 1."""
-        share: NDArray[np.float64] = self.correct / self.examples
+    def mean_scores(self) -> NDArray[np.float64]:
+        """(clients,): of a classification the accuracy, from 0 to 1."""
+        share: NDArray[np.float64] = self.score[:, 0] / self.examples
         return share
+
+    def evaluations(self) -> list[Evaluation]:
+        """Those of the clients, in their order."""
+        return [
+            Evaluation(int(examples), float(loss), *numbers)
+            for examples, loss, *numbers in zip(
+                self.examples, self.losses, self.score, self.counts, self.sums, strict=True
+            )
+        ]
 
 
 @dataclass(frozen=True, eq=False)

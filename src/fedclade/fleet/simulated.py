@@ -86,4 +86,4 @@ def simulated_fleet(
 ) -> Fleet:
     """All clients of a federation, played on this machine: `with simulated_fleet(...) as fleet`."""
     transport = Simulation(federation, net, workers=workers, wire=wire, path=path)
-    return fleet_over(transport, net, federation.shape, federation.classes)
+    return fleet_over(transport, net, federation.shape)

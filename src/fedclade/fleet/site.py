@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from fedclade.core import ClientId, InputError, Rows
 from fedclade.core.preparation import Preparation, read_preparation
 from fedclade.core.settings import build_settings, settings_table
+from fedclade.core.task import Task
 from fedclade.data import ClientData, Federation, Pool
 from fedclade.data.prepared import prepare_client, prepare_pool
 from fedclade.data.recipe import read_recipe
@@ -41,7 +42,8 @@ class ModelSpec:
     """`name`, and the net's settings."""
     shape: tuple[int, ...]
     """Of one input; empty while it is not known, before there is a preparation."""
-    classes: int
+    task: Task
+    """What is learned; not known yet where there is no shape."""
     tables: SiteTables | None = None
     """What becomes of tables at sites."""
     preparation: bytes = b""
@@ -49,7 +51,7 @@ class ModelSpec:
 
     def header(self) -> dict[str, object]:
         tables = {"tables": settings_table(self.tables)} if self.tables is not None else {}
-        return {"net": dict(self.net), "shape": list(self.shape), "classes": self.classes, **tables}
+        return {"net": dict(self.net), "shape": list(self.shape), "task": settings_table(self.task), **tables}
 
     def arrays(self) -> Arrays:
         """What goes with the header in every message."""
@@ -74,7 +76,7 @@ def enrol(header: Header, arrays: Arrays, held: SiteClient) -> dict[str, object]
     rows = len(data.train.pool.labels)
     if "tables" in header and (aside := rows - len(data.train) - len(data.test)):
         log.warning("fedclade: %d of %d rows have no label that is known, and are set aside", aside, rows)
-    check_fits(data, tuple(header["shape"]), header["classes"])
+    check_fits(data, tuple(header["shape"]), read_task(header["task"]))
     return {"client": held.name, "train": len(data.train), "test": len(data.test)}
 
 
@@ -98,7 +100,7 @@ def answer(
             found = COLUMN_ANSWERS[request.verb.name](request, data)
             reply = Reply(request.verb.name, request.client, request.now.number, len(data.train), found)
         else:
-            client = client_for(json.dumps([header["net"], header["shape"], header["classes"]]), own_net)
+            client = client_for(json.dumps([header["net"], header["shape"], header["task"]]), own_net)
             reply = client.answer(request, data)
     return reply_header(reply), reply.arrays
 
@@ -140,12 +142,17 @@ def client_for(spec: str, own_net: OwnNet | None) -> "Client":
     from fedclade.client import Client
     from fedclade.nets import net_for
 
-    net, shape, classes = json.loads(spec)
-    name = net.pop("name")
-    return Client(net_for(own_net or name, tuple(shape), classes, {} if own_net else net))
+    net, shape, table = json.loads(spec)
+    name, task = net.pop("name"), read_task(table)
+    return Client(net_for(own_net or name, tuple(shape), task.count, {} if own_net else net, task=task))
 
 
-def check_fits(data: ClientData, shape: tuple[int, ...], classes: int) -> None:
+def read_task(table: Mapping[str, object]) -> Task:
+    """The task of a message."""
+    return build_settings(Task, table, where="task")
+
+
+def check_fits(data: ClientData, shape: tuple[int, ...], task: Task) -> None:
     for part in (data.train, data.test):
         if not len(part):
             raise InputError("there are no examples", got="0", need="at least 1 to learn from and 1 to test with")
@@ -153,9 +160,9 @@ def check_fits(data: ClientData, shape: tuple[int, ...], classes: int) -> None:
             continue  # not known yet
         if part.inputs.shape[1:] != shape:
             raise InputError("the examples do not fit", got=str(part.inputs.shape[1:]), need=str(shape))
-        if int(part.labels.max()) >= classes:
-            raise InputError("a label does not fit", got=str(part.labels.max()), need=f"under {classes}")
-        part.check("the site's data", classes)
+        if task.labels == "class" and int(part.labels.max()) >= task.count:
+            raise InputError("a label does not fit", got=str(part.labels.max()), need=f"under {task.count}")
+        part.check("the site's data", task)
 
 
 @lru_cache(maxsize=2)

@@ -4,11 +4,14 @@ from collections.abc import Iterable, Mapping
 
 from fedclade.client.columns import COLUMN_ANSWERS
 from fedclade.core import ClientId, Encoding, InputError, Row
+from fedclade.core.task import Task
 from fedclade.data import Federation
 from fedclade.fleet.fleet import Fleet, ModelShape
 from fedclade.fleet.transport import Enrolment, Transport
 from fedclade.wire import Arrival, Refusal, Reply
 from fedclade.wire.message import AnyRequest
+
+UNKNOWN = Task()  # what is learned is not known yet
 
 
 class TableTransport:
@@ -48,11 +51,11 @@ class NoFiles:
         raise InputError("there is no net yet", where="fleet", got=f"{kind} {name}")
 
 
-def raw_fleet(transport: Transport, classes: int = 0) -> Fleet:
+def raw_fleet(transport: Transport, task: Task = UNKNOWN) -> Fleet:
     """Clients whose rows are no inputs yet: they can be asked of their columns."""
-    return Fleet(transport, ModelShape(0, (), classes), NoFiles())
+    return Fleet(transport, ModelShape(0, (), task), NoFiles())
 
 
 def table_fleet(federation: Federation) -> Fleet:
     """All clients of a federation whose examples are rows of a table."""
-    return raw_fleet(TableTransport(federation), federation.classes)
+    return raw_fleet(TableTransport(federation), federation.task)

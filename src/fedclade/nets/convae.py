@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from torch import Tensor, nn
 
+from fedclade.core.task import Task
 from fedclade.nets.images import pooled_convolution
 from fedclade.nets.net import Net
 from fedclade.nets.resae import ResidualAutoEncoder
@@ -52,7 +53,7 @@ def make(kind: str) -> AutoEncoder | ResidualAutoEncoder:
 @lru_cache(maxsize=4)
 def autoencoder(kind: str) -> Net:
     """The whole of it, as a net that learns to give back what it is given."""
-    return Net(kind, lambda: make(kind), is_custom=False, target="inputs")
+    return Net(kind, lambda: make(kind), is_custom=False, wanted=Task(kind="reconstruction"))
 
 
 @lru_cache(maxsize=4)

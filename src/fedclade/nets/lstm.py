@@ -9,7 +9,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from fedclade.core import InputError, settings
-from fedclade.nets.objective import LanguageModel
+from fedclade.nets.losses import LanguageModel
 
 FILLER, UNKNOWN = 0, 1  # as sources of texts number them
 Width = Annotated[int, Field(ge=1, le=10**5)]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from math import prod
 
 import numpy as np
 import torch
@@ -18,8 +18,11 @@ from torch import Tensor, nn
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 from fedclade.core import InputError, Row, generator
+from fedclade.core.task import Task
+from fedclade.nets.losses import LanguageModel, OwnTask
 
 ModuleFactory = Callable[[], nn.Module]
+UNKNOWN_CLASSES = Task(count=10**9)  # of a net that is used by itself
 
 
 @dataclass(frozen=True)
@@ -45,8 +48,17 @@ class Net:
     make: ModuleFactory
     is_custom: bool = True
     """Whether it is the user's own, of which nothing is known."""
-    target: Literal["labels", "inputs"] = "labels"
-    """What it learns: a label for each input (cross-entropy), or to give the inputs back (mean squared error)."""
+    wanted: Task = UNKNOWN_CLASSES
+    """What a federation has labels for."""
+    own_task: OwnTask | None = None
+    """The functions of a task of the user's own."""
+
+    @cached_property
+    def task(self) -> Task:
+        """What it learns: a language model learns what its inputs say next, whatever the labels."""
+        if self.wanted.is_classification and isinstance(self.initial_module(0), LanguageModel):
+            return Task(kind="next-word", count=self.wanted.count)
+        return self.wanted
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
@@ -128,7 +140,7 @@ class Net:
         return self.row(self.initial_module(int(generator(seed, "first model", number).integers(2**62))))
 
     def check(self, inputs: NDArray[np.generic], classes: int, *, training: bool = False) -> None:
-        """An error unless the module reads such inputs, as many at once, and has an output for each class."""
+        """An error unless the module reads such inputs, as many at once, and has the outputs that its task needs."""
         module = self.module(self.initial_row(0)).train(training)
         try:
             with torch.no_grad(), self.use_seed(0):
@@ -140,9 +152,23 @@ class Net:
                 need=f"a module for {'training on ' if training else ''}{len(inputs)} inputs {inputs.shape[1:]}",
                 do="another local.batch, if the last batch is too short for it" if training else "",
             ) from None
-        if len(shape) != 2 or shape[0] != len(inputs) or shape[1] < classes:
-            need = f"({len(inputs)}, {classes}): one for each class"
-            raise InputError(f"net {self.name} does not fit the classes", got=f"outputs {shape}", need=need)
+        if need := self.wrong_outputs(shape, inputs.shape, classes):
+            what = f"net {self.name} does not fit the {'classes' if self.task.is_classification else 'task'}"
+            raise InputError(what, got=f"outputs {shape}", need=need)
+
+    def wrong_outputs(self, shape: tuple[int, ...], inputs: tuple[int, ...], classes: int) -> str:
+        """What outputs of this shape should be for such inputs; empty if they are that."""
+        count = inputs[0]
+        if self.task.kind == "own":
+            return "" if shape[:1] == (count,) else f"({count}, ...): a row for each example"
+        if self.task.kind == "reconstruction":
+            return "" if shape[:1] == (count,) and prod(shape) == prod(inputs) else f"{inputs}: as the inputs"
+        if self.task.kind == "regression":
+            return "" if shape in ((count,), (count, 1)) else f"({count}, 1): a number for each example"
+        if self.task.kind == "multi-label":
+            return "" if shape == (count, self.task.count) else f"({count}, {self.task.count}): one for each flag"
+        fits = len(shape) == 2 and shape[0] == count and shape[1] >= classes
+        return "" if fits else f"({count}, {classes}): one for each class"
 
     def check_row(self, row: Row) -> None:
         """An error unless it is a row of this net."""

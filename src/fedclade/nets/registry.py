@@ -8,9 +8,11 @@ from torch import nn
 from fedclade.core import InputError
 from fedclade.core.registry import Registry, check_class
 from fedclade.core.settings import build_settings
+from fedclade.core.task import Task
 from fedclade.nets.leaf_cnn import LeafCNN
 from fedclade.nets.lenet import LeNet
 from fedclade.nets.logistic import Logistic
+from fedclade.nets.losses import OwnTask, outputs_of
 from fedclade.nets.lstm import LSTM
 from fedclade.nets.mlp import MLP
 from fedclade.nets.net import Net
@@ -45,16 +47,34 @@ def net_for(
     inputs: tuple[int, ...],
     classes: int,
     settings: Mapping[str, object] | None = None,
+    *,
+    task: Task | None = None,
+    own_task: OwnTask | None = None,
 ) -> Net:
-    """The net of a name with its settings, or of a user's own function that makes a module."""
+    """The net of a name with its settings, or of a user's own function that makes a module.
+
+    It learns to tell so many classes apart, unless a task says otherwise.
+    """
+    wanted = task or Task(count=classes)
     if not isinstance(net, str):
         if isinstance(net, nn.Module) or not callable(net) or settings:
             got = "settings for an own function" if settings else type(net).__name__
             need = "a name with settings, or a function without arguments that returns a new torch.nn.Module"
             raise InputError("the net is not usable", where="net", got=got, need=need)
-        return Net(getattr(net, "__name__", type(net).__name__), net)
-    return net_of(net, build_settings(architecture_named(net), settings or {}, where="net"), inputs, classes)
+        return Net(getattr(net, "__name__", type(net).__name__), net, wanted=wanted, own_task=own_task)
+    architecture = build_settings(architecture_named(net), settings or {}, where="net")
+    return net_of(net, architecture, inputs, outputs_of(wanted, inputs, own_task), task=wanted, own_task=own_task)
 
 
-def net_of(name: str, architecture: Architecture, inputs: tuple[int, ...], classes: int) -> Net:
-    return Net(name, lambda: architecture.build(inputs, classes), is_custom=False)
+def net_of(
+    name: str,
+    architecture: Architecture,
+    inputs: tuple[int, ...],
+    outputs: int,
+    *,
+    task: Task | None = None,
+    own_task: OwnTask | None = None,
+) -> Net:
+    """The net of an architecture that gives so many numbers for an input: one for each class, without a task."""
+    wanted = task or Task(count=outputs)
+    return Net(name, lambda: architecture.build(inputs, outputs), is_custom=False, wanted=wanted, own_task=own_task)

@@ -9,6 +9,7 @@ import numpy as np
 
 from fedclade.client import is_built, path_name_for, state_of_kernel, training_part
 from fedclade.core import Groups, InputError, Round
+from fedclade.core.task import Task
 from fedclade.data import Federation
 from fedclade.data.load import prepare
 from fedclade.data.recipe import SITES
@@ -29,7 +30,8 @@ class Backend:
 
     shape: tuple[int, ...]
     """Of one example."""
-    classes: int
+    task: Task
+    """What is learned."""
     fingerprint: str
     """Of the data, by which a run that is resumed knows them again."""
     truth_at: Callable[[int], Groups | None]
@@ -60,10 +62,10 @@ def backend_for(experiment: Experiment, federation: Federation | None) -> Backen
         if experiment.local.blind:
             secret()  # this machine plays the clients too
         some = held[held.clients[0]].train.inputs
-        net.check(some[:1], held.classes)
+        net.check(some[:1], held.task.count)
         validation = experiment.method.needs().validation
         now = Round(1, experiment.run.seed, local=experiment.local, validation=validation)
-        net.check(some[: shortest_batch(held, now)], held.classes, training=True)
+        net.check(some[: shortest_batch(held, now)], held.task.count, training=True)
 
     def fleet(net: Net) -> AbstractContextManager[Fleet]:
         if isinstance(engine, EngineSettings):
@@ -79,7 +81,7 @@ def backend_for(experiment: Experiment, federation: Federation | None) -> Backen
         require_flower("flwr", "ray")
     return Backend(
         held.shape,
-        held.classes,
+        held.task,
         held.fingerprint,
         held.truth_at,
         check,
@@ -91,8 +93,8 @@ def backend_for(experiment: Experiment, federation: Federation | None) -> Backen
     )
 
 
-def check_sites(experiment: Experiment) -> tuple[tuple[int, ...], int] | None:
-    """The shape and the classes of examples at sites; None where sites have tables, which nobody has seen yet.
+def check_sites(experiment: Experiment) -> tuple[tuple[int, ...], Task] | None:
+    """The shape of examples at sites and what is learned; None where sites have tables, which nobody has seen yet.
 
     An error unless the experiment's net can be trained on such.
     """
@@ -104,16 +106,17 @@ def check_sites(experiment: Experiment) -> tuple[tuple[int, ...], int] | None:
     shape, classes = experiment.data["shape"], experiment.data["classes"]
     assert isinstance(shape, tuple)  # as the recipe made them
     assert isinstance(classes, int)
-    check_net(experiment, shape, classes)
-    return shape, classes
+    task = Task(count=classes)
+    check_net(experiment, shape, task)
+    return shape, task
 
 
-def check_net(experiment: Experiment, shape: tuple[int, ...], classes: int) -> None:
+def check_net(experiment: Experiment, shape: tuple[int, ...], task: Task) -> None:
     """An error unless the experiment's net can be trained on examples of this form."""
     if experiment.net["name"] != PYTHON:
-        net = net_for(str(experiment.net["name"]), shape, classes, without_keys(experiment.net, "name"))
+        net = net_for(str(experiment.net["name"]), shape, task.count, without_keys(experiment.net, "name"), task=task)
         for count, training in ((1, False), (experiment.local.batch, True)):
-            net.check(np.zeros((count, *shape), np.float32), classes, training=training)
+            net.check(np.zeros((count, *shape), np.float32), task.count, training=training)
 
 
 def open_flower(
@@ -127,7 +130,7 @@ def open_flower(
         experiment.data,
         experiment.run.seed,
         net,
-        ModelSpec(experiment.net, federation.shape, federation.classes, preparation=table_preparation(federation)),
+        ModelSpec(experiment.net, federation.shape, federation.task, preparation=table_preparation(federation)),
         deadlines_of(engine),
         workers=engine.workers,
         wait_seconds=engine.wait_seconds,

@@ -14,6 +14,8 @@ def find_groups(
     federation: Federation, find: Callable[[Fleet, Round], FoundGroups], *, seed: int = 0, workers: int = 0
 ) -> FoundGroups:
     """The one-shot step of a method on all clients that are there at the start."""
-    net = net_for("logistic", federation.shape, federation.classes)  # a fleet has a net; nobody asks for it here
+    net = net_for(
+        "logistic", federation.shape, federation.classes, task=federation.task
+    )  # a fleet has a net; nobody asks for it here
     with simulated_fleet(federation, net, workers=workers) as fleet:
         return find(fleet, Round(0, seed))

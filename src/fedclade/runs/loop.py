@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from time import perf_counter, process_time
 from typing import TypeVar
 
@@ -14,7 +14,7 @@ from fedclade.fleet import Fleet, Ledger, Scores
 from fedclade.methods import Facts, First, SelectionState, select_participants
 from fedclade.runs.experiment import Experiment
 from fedclade.runs.method_state import check_state, restore_state
-from fedclade.runs.metrics import Separation, evaluation_metrics
+from fedclade.runs.metrics import SHARE_TASKS, Separation, client_metrics, evaluation_metrics, summary, verdict_details
 from fedclade.store import events
 from fedclade.store.checkpoints import Checkpoint
 from fedclade.store.client_table import CLIENT_SCHEMA
@@ -35,6 +35,8 @@ class RunProgress:
     accuracy: float | None
     clients: int = 0
     """How many could be asked in this round."""
+    metrics: Mapping[str, float | None] = field(default_factory=dict)
+    """Every metric of the task, where the models were evaluated after this round."""
 
 
 ProgressCallback = Callable[[RunProgress], None]
@@ -130,8 +132,11 @@ def run_rounds(
             folder.log_event(events.EvaluationEvent(round=number, **evaluation_metrics(scores, models, truth)))
         folder.log_clients(client_rows(number, ledger, scores, models))
         save(folder, number, state, None if by_chance else selection_state, clock)
-        accuracy = float(scores.accuracy.mean()) if scores is not None and scores.clients else None
-        progress(RunProgress(number, plan.rounds, accuracy, len(present)))
+        values = summary(scores) if scores is not None else {}
+        accuracy, metrics = values.get("accuracy"), values.get("metrics", {})
+        assert accuracy is None or isinstance(accuracy, float)
+        assert isinstance(metrics, dict)
+        progress(RunProgress(number, plan.rounds, accuracy, len(present), metrics))
     if scores is None:  # killed between the last checkpoint and the verdict
         fleet = fleet.begin(plan.rounds)
         there = [client for client in fleet.clients() if client in models.row_by_client]
@@ -139,6 +144,7 @@ def run_rounds(
     result: dict[str, object] = {
         "rounds": plan.rounds,
         **evaluation_metrics(scores, models, truth_at(plan.rounds)),
+        **verdict_details(scores),
         "groups": [list(members) for members in models.groups().members],
         "model_hash": model_hash(models),
         **clock.totals(),
@@ -212,22 +218,33 @@ def with_traffic(event: TrafficT, ledger: Ledger) -> TrafficT:
 
 def client_rows(number: int, ledger: Ledger, scores: Scores | None, models: Assignment) -> pa.RecordBatch:
     """The clients' table of a round: all clients when it was evaluated, else those that were asked."""
-    accuracy: dict[ClientId, float] = {}
+    values: dict[ClientId, float] = {}
+    errors: dict[ClientId, float] = {}
     losses: dict[ClientId, float] = {}
+    examples: dict[ClientId, int] = {}
+    has_accuracy = scores is not None and scores.task.kind in SHARE_TASKS
     if scores is not None:
-        accuracy = dict(zip(scores.clients, scores.accuracy.tolist(), strict=True))
+        found = client_metrics(scores)
+        values = dict(zip(scores.clients, found.values.tolist(), strict=True))
+        errors = {
+            name: error for name, error in zip(scores.clients, found.errors.tolist(), strict=True) if error == error
+        }
         losses = dict(zip(scores.clients, scores.losses.tolist(), strict=True))
-    clients = sorted({*accuracy, *ledger.by_client})
+        examples = dict(zip(scores.clients, scores.examples.tolist(), strict=True))
+    clients = sorted({*values, *ledger.by_client})
     groups = models.group_by_row()
     return pa.record_batch(
         [
             [number] * len(clients),
             clients,
-            [accuracy.get(client) for client in clients],
+            [values.get(client) if has_accuracy else None for client in clients],
             [losses.get(client) for client in clients],
             [groups[models.row_by_client[client]] for client in clients],
             [ledger.by_client.get(client, 0) for client in clients],
             [client in ledger.trained for client in clients],
+            [values.get(client) for client in clients],
+            [errors.get(client) for client in clients],
+            [examples.get(client) for client in clients],
         ],
         schema=CLIENT_SCHEMA,
     )

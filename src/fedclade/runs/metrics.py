@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,40 +12,87 @@ from numpy.typing import NDArray
 from fedclade.clustering.distances import Matrix
 from fedclade.clustering.separation import separation_gap
 from fedclade.core import Assignment, ClientId, Groups
+from fedclade.core.evaluation import (
+    MAX_LOSS,
+    add_evaluations,
+    baseline_metrics,
+    class_counts,
+    main_metric,
+    metrics_of,
+    pairs_of,
+)
+from fedclade.core.task import MAX_CONFUSION, metric_kind
 from fedclade.fleet import Scores
 
 METRICS = ("accuracy", "accuracy_weighted", "accuracy_variance", "worst_tenth", "loss", "perplexity")
+SHARE_TASKS = ("classification", "multi-label", "next-word")  # whose main metric is an accuracy
 
-MAX_LOSS = 700.0  # the exp of more is not a number
+
+@dataclass(frozen=True, eq=False)
+class ClientMetrics:
+    """The main metric of every client that answered."""
+
+    values: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    """Standard errors, as if a client's test examples were drawn anew; NaN where they are not known."""
 
 
-def summary(scores: Scores) -> dict[str, float | None]:
+def client_metrics(scores: Scores) -> ClientMetrics:
+    """The main metric of each client, by the task."""
+    found = [main_metric(scores.task, each) for each in scores.evaluations()]
+    values, errors = np.array(found, np.float64).reshape(len(found), 2).T
+    return ClientMetrics(values, errors)
+
+
+def summary(scores: Scores) -> dict[str, object]:
     """The metrics of one evaluation, over the clients that answered; None if nobody did.
 
-    accuracy            unweighted mean over clients, 0 to 1
+    accuracy            unweighted mean over clients, 0 to 1; None of a task without an accuracy, likewise these two:
     accuracy_weighted   the same weighted by test examples
     accuracy_variance   population variance over clients of the accuracy in percent (FLT's fairness)
-    worst_tenth         mean of the worst tenth of the clients, at least one
+    worst_tenth         mean of the main metric over the worst tenth of the clients, at least one
     loss                unweighted mean of the clients' test losses
     perplexity          exp of that: a model that guesses among so many words, or labels, has this loss
+    metric              the name of the task's main metric
+    metrics             every metric of the task; of the test examples of all clients together, but for the accuracy,
+                        which is the mean over clients
+    baseline            the same of an answer that is always the same, where that is known
     """
+    task = scores.task
     if not scores.clients:
-        return dict.fromkeys(METRICS)
-    accuracy = scores.accuracy
-    worst = np.sort(accuracy)[: max(1, -(-len(accuracy) // 10))]
+        return {**dict.fromkeys(METRICS), "metric": task.metric, "metrics": {}, "baseline": {}}
+    values = client_metrics(scores).values
+    ordered = np.sort(values)
+    worst = ordered[::-1] if metric_kind(task.metric, task).lower_is_better else ordered
+    loss = float(scores.losses.mean())
+    accuracy = task.kind in SHARE_TASKS
+    parts = scores.evaluations()
+    pairs = np.sum([pairs_of(task, part) for part in parts], axis=0)
+    metrics = metrics_of(task, add_evaluations(parts), pairs if pairs.size else None)
+    if accuracy:
+        metrics["accuracy"] = float(values.mean())
     return {
-        "accuracy": float(accuracy.mean()),
-        "accuracy_weighted": float(scores.correct.sum() / scores.examples.sum()),
-        "accuracy_variance": float((100 * accuracy).var()),
-        "worst_tenth": float(worst.mean()),
-        "loss": float(scores.losses.mean()),
-        "perplexity": math.exp(min(float(scores.losses.mean()), MAX_LOSS)),
+        "accuracy": float(values.mean()) if accuracy else None,
+        "accuracy_weighted": float(values @ scores.examples) / float(scores.examples.sum()) if accuracy else None,
+        "accuracy_variance": float((100 * values).var()) if accuracy else None,
+        "worst_tenth": float(worst[: max(1, -(-len(worst) // 10))].mean()),
+        "loss": loss,
+        "perplexity": math.exp(min(loss, MAX_LOSS)),
+        "metric": task.metric,
+        "metrics": without_nan(metrics),
+        "baseline": without_nan(baseline_metrics(task, parts)),
     }
+
+
+def without_nan(values: Mapping[str, float]) -> dict[str, float | None]:
+    """The same with None where a number is not known."""
+    return {name: value if math.isfinite(value) else None for name, value in values.items()}
 
 
 def evaluation_metrics(scores: Scores, models: Assignment, truth: Groups | None) -> dict[str, Any]:
     """Every metric of one evaluation: the fields of an `EvaluationEvent`."""
-    accuracy = dict(zip(scores.clients, scores.accuracy.tolist(), strict=True))
+    values = client_metrics(scores).values.tolist() if scores.task.kind in SHARE_TASKS else []
+    accuracy = dict(zip(scores.clients, values, strict=False))
     groups = models.groups()
     return {
         **summary(scores),
@@ -53,6 +101,22 @@ def evaluation_metrics(scores: Scores, models: Assignment, truth: Groups | None)
         "accuracy_by_planted_group": None if truth is None else mean_by_group(accuracy, truth),
         "ari": None if truth is None else rand_index(groups, truth),
     }
+
+
+def verdict_details(scores: Scores) -> dict[str, object]:
+    """What the verdict has beside the metrics: what is learned, and of a classification how often which class is said.
+
+    confusion        (labels, answers) over the test examples of all clients; of many classes it is left out
+    class_counts     of each class: test examples, answers, right ones
+    """
+    task = scores.task
+    details: dict[str, object] = {"task": task.kind, "class_names": list(task.names)}
+    if task.is_classification and task.count_width and scores.clients:
+        counts = scores.counts.sum(axis=0)
+        details["class_counts"] = [each.tolist() for each in class_counts(task, counts)]
+        if task.count <= MAX_CONFUSION:
+            details["confusion"] = counts.reshape(task.count, task.count).tolist()
+    return details
 
 
 def mean_by_group(accuracy: Mapping[ClientId, float], groups: Groups) -> list[float | None]:

@@ -166,7 +166,8 @@ def encoded_moments(federation: Federation, encoder: str) -> Moments:
     made = encoder_named(known.kind, known.weights)
     parts = [held.train for held in federation.data.values()]
     moments = [
-        label_moments(made.encode(part.inputs).astype(np.float64), part.labels, federation.classes) for part in parts
+        label_moments(made.encode(part.inputs).astype(np.float64), federation.task.kinds_of(part.labels))
+        for part in parts
     ]
     return Moments(
         federation.clients,

@@ -227,7 +227,8 @@ def build_net(experiment: Experiment, backend: Backend, own_net: OwnNet | None) 
     if name == PYTHON and own_net is None:
         do = "give it in Python: fedclade.resume(run, net=...)"
         raise InputError("this run's net was given in Python", where="net.name", need="the same function", do=do)
-    return net_for(own_net or name, backend.shape, backend.classes, without_keys(experiment.net, "name"))
+    settings = without_keys(experiment.net, "name")
+    return net_for(own_net or name, backend.shape, backend.task.count, settings, task=backend.task)
 
 
 def finish_run(

@@ -17,6 +17,9 @@ CLIENT_SCHEMA = pa.schema(
         ("group", pa.int32()),
         ("bytes", pa.int64()),
         ("took_part", pa.bool_()),
+        ("metric", pa.float64()),
+        ("metric_error", pa.float64()),
+        ("examples", pa.int64()),
     ]
 )
 

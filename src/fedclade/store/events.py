@@ -17,6 +17,7 @@ from fedclade.store.json_values import as_list, count, number
 
 Number: TypeAlias = float | None
 """None where it is not known."""
+NamedNumbers: TypeAlias = Mapping[str, float | None]
 EventFacts: TypeAlias = Mapping[str, Any]
 """The report of a method, in a form of its own. Arrays stand in a file beside the log (`event_arrays`)."""
 
@@ -128,6 +129,12 @@ class EvaluationEvent(Event):
     loss: Number = None
     """Mean over clients."""
     perplexity: Number = None
+    metric: str = ""
+    """The name of the main metric."""
+    metrics: NamedNumbers = field(default_factory=dict)
+    """Every metric of the task, by name."""
+    baseline: NamedNumbers = field(default_factory=dict)
+    """The same of an answer that is always the same."""
     group_count: Number = None
     accuracy_by_group: tuple[Number, ...] = ()
     accuracy_by_planted_group: tuple[Number, ...] | None = None
@@ -261,6 +268,9 @@ READERS: Mapping[object, Callable[[object], Any]] = {
     int: count,
     bool: lambda value: value is True,
     Number: number,
+    NamedNumbers: lambda value: (
+        {str(name): number(each) for name, each in value.items()} if isinstance(value, dict) else {}
+    ),
     EventFacts: lambda value: value if isinstance(value, dict) else {},
     tuple[Number, ...]: read_numbers,
     tuple[Number, ...] | None: lambda value: read_numbers(value) if isinstance(value, list) else None,

@@ -43,7 +43,7 @@ def play_run(
     selection: Selection = AT_RANDOM,
 ) -> tuple[dict[str, object], Assignment]:
     """The verdict and the models of a run; a folder that is there is resumed."""
-    made = net_for(net, federation.shape, federation.classes)
+    made = net_for(net, federation.shape, federation.classes, task=federation.task)
 
     def watch(now: RunProgress) -> None:
         if now.round == stop_after:

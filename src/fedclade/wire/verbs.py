@@ -83,17 +83,41 @@ LOSSES = Verb(
 # -- evaluate: how a model does on a client's test examples -----------------------------------------------------------
 
 
-def evaluate_fault(_: Request[NoFields], reply: Reply) -> str:
-    if int(reply.arrays["correct"]) > reply.examples:
-        return f"correct: got {reply.arrays['correct']}, need at most {reply.examples}"
+@settings
+class EvaluateFields:
+    """How many numbers the task counts and adds up: see `fedclade.core.evaluation`."""
+
+    counts: CountField
+    sums: CountField
+    shares: bool = True
+    """Whether an example's score is a share, at most 1."""
+
+
+def evaluate_forms(request: Request[EvaluateFields]) -> dict[str, Form]:
+    fields = request.fields
+    score, sums = Form(np.float64, (2,), min_value=0), Form(np.float64, (fields.sums,))
+    return {
+        "loss": number_form(),
+        "score": score,
+        "counts": Form(np.int64, (fields.counts,), min_value=0),
+        "sums": sums,
+    }
+
+
+def evaluate_fault(request: Request[EvaluateFields], reply: Reply) -> str:
+    score, counts = np.asarray(reply.arrays["score"], np.float64), np.asarray(reply.arrays["counts"])
+    if request.fields.shares and score.max() > reply.examples * (1 + 1e-9):
+        return f"score: got {score.max():g}, need at most {reply.examples}"
+    if counts.size and int(counts.max()) > reply.examples:
+        return f"counts: got {counts.max()}, need at most {reply.examples}"
     return ""
 
 
 EVALUATE = Verb(
     name="evaluate",
-    fields=NoFields,
+    fields=EvaluateFields,
     row_limits=(1, 1),
-    forms=lambda _: {"correct": number_form(np.int64, min_value=0), "loss": number_form()},
+    forms=evaluate_forms,
     fault=evaluate_fault,
     deadline="evaluate",
     part="test",
@@ -210,6 +234,8 @@ class MomentFields:
     features: PositiveWidth
     classes: PositiveWidth
     """How many labels there are."""
+    overlap: bool = False
+    """Whether an example may have several of them, or none."""
     min_examples: Annotated[int, Field(ge=1)] = 1
     """A label with fewer examples is not described."""
     noise: Annotated[float, Field(ge=0)] = 0.0
@@ -223,9 +249,11 @@ def moments_forms(request: Request[MomentFields]) -> dict[str, Form]:
     return {"counts": counts, "means": means, "variances": variances, "token": TOKEN}
 
 
-def moments_fault(_: Request[MomentFields], reply: Reply) -> str:
+def moments_fault(request: Request[MomentFields], reply: Reply) -> str:
     counts, means, variances = (reply.arrays[name] for name in ("counts", "means", "variances"))
-    if fault := counts_fault(reply):
+    if request.fields.overlap and int(counts.max()) > reply.examples:  # an example may have several of the labels
+        return f"counts: got more than {reply.examples} examples, need at most those"
+    if not request.fields.overlap and (fault := counts_fault(reply)):
         return fault
     if means[counts == 0].any() or variances[counts < 2].any():  # type: ignore[operator]  # counts, by their form
         return "means: got some of labels without examples, need 0 there"

@@ -172,7 +172,8 @@ def test_moments_must_fit_together() -> None:
 
 def moments_of(federation: Federation, min_examples: int = 1) -> Moments:
     summaries = [
-        moments(federation[client].train, "public", federation.classes, min_examples) for client in federation.clients
+        moments(part, "public", federation.task.kinds_of(part.labels), min_examples)
+        for part in (federation[client].train for client in federation.clients)
     ]
     counts, means, variances = (np.array(each) for each in zip(*summaries, strict=True))
     return Moments(federation.clients, counts, means, variances)

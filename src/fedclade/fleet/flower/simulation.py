@@ -81,7 +81,7 @@ class FlowerSimulation:
         transport = FlowerTransport(
             grid, self._spec, self._deadlines, wait_seconds=wait, present=present, change_rounds=rounds, strict=True
         )
-        return fleet_over(transport, self._net, known.shape, known.classes)
+        return fleet_over(transport, self._net, known.shape)
 
     def _run(self) -> None:
         """Flower's side: it hands the grid over and waits until the run has ended."""

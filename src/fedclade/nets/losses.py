@@ -1,0 +1,124 @@
+"""What of a task takes torch: the loss that training follows, and how a model does on test examples."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, huber_loss, mse_loss
+
+from fedclade.core import InputError
+from fedclade.core.evaluation import Evaluation, count_classes, count_flags, count_numbers
+from fedclade.core.task import Task
+
+LossFunction: TypeAlias = Callable[[Tensor, Tensor], Tensor]
+"""From outputs and labels of some examples to their mean loss."""
+MetricFunction: TypeAlias = Callable[[Tensor, Tensor], float]
+"""From outputs and labels of all test examples of a client to a number."""
+
+
+class LanguageModel(nn.Module):
+    """A module that is trained to predict what its own inputs say next."""
+
+    def predictions(self, words: Tensor) -> tuple[Tensor, Tensor]:
+        """Outputs (words that follow one, vocabulary), and the words that do follow."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class OwnTask:
+    """A task of the user's own: a loss, and metrics by name, the main one first.
+
+    The loss gets outputs (examples, ...) and labels as the federation has them, and gives a tensor with one number: the
+    mean over the examples. A metric gets the same of all test examples of a client. That of all clients is the mean,
+    weighted by examples.
+    """
+
+    loss: LossFunction
+    metrics: Mapping[str, MetricFunction] = field(default_factory=dict)
+    lower_is_better: tuple[str, ...] = ()
+    """The metrics of which less is better."""
+    outputs: int | None = None
+    """How many numbers a net gives for an example; None: as many as classes or flags, or 1."""
+
+    def __post_init__(self) -> None:
+        wrong = [name for name, metric in self.metrics.items() if not callable(metric)]
+        if not callable(self.loss) or wrong:
+            got = f"metric {wrong[0]!r}: {self.metrics[wrong[0]]!r}" if wrong else repr(self.loss)
+            need = "functions of (outputs, labels)"
+            raise InputError("an own task is not usable", where="task", got=got, need=need)
+        if odd := sorted(set(self.lower_is_better) - set(self.metrics)):
+            raise InputError("there is no such metric", where="task.lower_is_better", got=repr(odd[0]), need="its name")
+
+    def task_for(self, task: Task) -> Task:
+        """The task of a federation with these labels."""
+        return Task(
+            kind="own",
+            count=task.count,
+            labels=task.labels,
+            names=task.names,
+            centre=task.centre,
+            scale=task.scale,
+            edges=task.edges,
+            metrics=tuple(self.metrics),
+            lower_is_better=self.lower_is_better,
+        )
+
+
+def outputs_of(task: Task, shape: tuple[int, ...], own: OwnTask | None = None) -> int:
+    """How many numbers a net gives for an example of this shape."""
+    if own is not None and own.outputs is not None:
+        return own.outputs
+    if task.kind == "reconstruction":
+        return int(np.prod(shape))
+    return 1 if task.labels == "number" else task.count
+
+
+def outputs_and_labels(module: nn.Module, inputs: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+    """Outputs, and what each should have been: one for each example, or for each next word."""
+    return module.predictions(inputs) if isinstance(module, LanguageModel) else (module(inputs), labels)
+
+
+def mean_loss(
+    task: Task, own: OwnTask | None, outputs: Tensor, labels: Tensor, inputs: Tensor, weight: Tensor | None = None
+) -> Tensor:
+    """The loss that training follows: a mean over examples, weighted by class where weights are given."""
+    if own is not None:
+        return own.loss(outputs, labels)
+    if task.kind == "reconstruction":
+        return mse_loss(outputs.reshape(inputs.shape), inputs)
+    if task.kind == "regression":
+        single = outputs.reshape(labels.shape)
+        return huber_loss(single, labels) if task.loss == "huber" else mse_loss(single, labels)
+    if task.kind == "multi-label":
+        return binary_cross_entropy_with_logits(outputs, labels.to(outputs.dtype))
+    return cross_entropy(outputs, labels, weight=weight)
+
+
+def evaluate_outputs(task: Task, own: OwnTask | None, outputs: Tensor, labels: Tensor, inputs: Tensor) -> Evaluation:
+    """How a model does whose outputs for some examples these are."""
+    given, wanted, size = outputs.numpy(), labels.numpy(), len(inputs)
+    score, counts, sums = np.zeros(2), np.zeros(task.count_width, np.int64), np.zeros(task.sum_width)
+    if task.kind == "classification":
+        loss = float(cross_entropy(outputs, labels, reduction="sum")) / size
+        return Evaluation(size, loss, *count_classes(task, given, wanted))
+    loss = float(mean_loss(task, own, outputs, labels, inputs))
+    if task.kind == "regression":
+        score, sums = count_numbers(task, given.reshape(wanted.shape), wanted)
+    elif task.kind == "multi-label":
+        score, counts, sums = count_flags(given, wanted)
+    elif task.kind == "reconstruction":
+        errors = ((outputs.reshape(inputs.shape) - inputs) ** 2).reshape(size, -1).double().mean(dim=1).numpy()
+        score, sums = np.array([errors.sum(), (errors**2).sum()]), np.array([float(size), errors.sum()])
+    elif own is not None:
+        values = [float(metric(outputs, labels)) for metric in own.metrics.values()] or [loss]
+        score, sums = np.array([size * values[0], size * values[0] ** 2]), size * np.array(values[: task.sum_width])
+    return Evaluation(size, loss, score, counts, sums)
+
+
+def evaluate_words(right: int, words: int, loss: float, texts: int) -> Evaluation:
+    """How a language model does on so many texts: the words that it gets right, all words, the sum of their losses."""
+    share = right / max(words, 1)
+    score = np.array([share * texts, share**2 * texts])
+    return Evaluation(texts, loss / max(words, 1), score, np.zeros(0, np.int64), np.array([right, words], np.float64))
