@@ -139,7 +139,7 @@ def test_a_run_keeps_its_preparation(here: Path, capsys: pytest.CaptureFixture[s
     whole = (here / "run" / "preparation.json").read_bytes()
     assert whole == (here / "run" / "models" / "preparation.json").read_bytes()
     table = json.loads(whole)
-    assert table["class_names"] == ["leak", "none", "seized"]
+    assert table["task"]["names"] == ["leak", "none", "seized"]
     (here / "run" / "preparation.json").write_bytes(whole.replace(b"temperature", b"temperaturf"))
     assert "preparation.json" in error_of("resume run", capsys, code=4)
 
@@ -148,7 +148,7 @@ def test_classes_are_given_beforehand(here: Path, machines: Path, capsys: pytest
     def names(words: str) -> object:
         out = here / f"run{len([*here.glob('run*')])}"
         parsed(f"run machines.csv {COLUMNS} {words} --out {out.name} {QUICK} --json", capsys)
-        return json.loads((out / "preparation.json").read_bytes())["class_names"]
+        return json.loads((out / "preparation.json").read_bytes())["task"]["names"]
 
     assert names("--classes seized,none,leak,burst") == ["seized", "none", "leak", "burst"]
     (here / "classes.txt").write_text("none\nleak\n\nseized\n")
@@ -191,7 +191,13 @@ def write_mixture(path: Path) -> None:
 MEASURED = np.linspace(0, 1, N) ** 2 + 0.0001
 WRONG: list[tuple[str, Callable[[Path], object], str, tuple[str, ...]]] = [
     ("a.csv", lambda p: write(p, one=sentences(), two=sentences()), "", ("'one' holds free text", "'two' holds")),
-    ("a.csv", lambda p: write(p, fault=MEASURED), "", ("'fault' is a measurement and no class: 400 different",)),
+    ("a.csv", lambda p: write(p, fault=MEASURED), "--task classification", ("'fault' has too many classes: 400 d",)),
+    (
+        "a.csv",
+        lambda p: write(p, fault=["leak", "no"] * 200),
+        "--task regression",
+        ("'fault' holds 'leak', and a regression needs numbers",),
+    ),
     ("a.csv", write, "--client place", ("column 'place' is not there (--client)", "columns are: site, x, fault")),
     ("a.csv", write, "--client sit --label faul", ("'sit'", "'faul'", 'did you mean "site"', 'did you mean "fault"')),
     ("a.csv", Path.touch, "", ("the file is empty",)),

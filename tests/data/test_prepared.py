@@ -20,6 +20,7 @@ from fedclade.core.preparation import (
     WordInput,
     read_preparation,
 )
+from fedclade.core.task import Task
 from fedclade.data.prepared import apply_preparation, numbers_of, words_of
 from fedclade.data.raw_table import RawColumn
 from preparation.frames import raw_table
@@ -181,7 +182,7 @@ FITTED = Preparation(
         *(CategoryInput(column="c", categories=("å", '"'), other=True), WordInput(column="t", words=("u",))),
         MissingInput(column="c"),
     ),
-    class_names=("no", "yes"),
+    task=Task(count=2, names=("no", "yes")),
     client="site",
     label="fault",
     left_out={"id": "an id"},

@@ -285,16 +285,18 @@ def test_a_column_that_cannot_be_used_is_named(columns: dict[str, object], said:
 
 
 def test_a_label_that_is_no_class_is_explained() -> None:
-    """900 rows of 2 clients with 900 different numbers; whole ones are names of rows; 450 twice are classes."""
+    """900 rows of 2 clients with 900 different labels are names of rows; 450 twice are classes."""
     sites, heat = ["a", "b"] * 450, [row + 0.5 for row in range(900)]
-    measured = [row / 7 for row in range(900)]
-    for labels in (measured, [str(label) for label in measured]):
-        said = "column 'fault' is a measurement and no class: 900 different values in 900 rows, .*cut the numbers into"
-        check_refused(said, read, {"site": sites, "fault": labels, "heat": heat})
-    check_refused("has too many classes: 900 different", read, {"site": sites, "fault": range(900), "heat": heat})
-    assert read({"site": sites, "fault": [row // 2 for row in range(900)], "heat": heat}).classes == 450
+    for labels in ([row / 7 for row in range(900)], range(900)):
+        table = {"site": sites, "fault": labels, "heat": heat}
+        said = "has too many classes: 900 different values in 900 rows, .*do: measurements need --task regression"
+        check_refused(said, read, table, task="classification")
+    names = [f"row {row}" for row in range(900)]
+    check_refused("too many classes: 900 .*another label", read, {"site": sites, "fault": names, "heat": heat})
+    twice = {"site": sites, "fault": [row // 2 for row in range(900)], "heat": heat}
+    assert read(twice, task="classification").classes == 450
     thousands = {"site": [1, 2] * 200_002, "fault": np.arange(400_004) // 4, "heat": np.arange(400_004) / 2}
-    check_refused("has too many classes: 100,001 different values", read, thousands)
+    check_refused("has too many classes: 100,001 different values", read, thousands, task="classification")
 
 
 def test_a_column_that_is_not_there_is_looked_for() -> None:

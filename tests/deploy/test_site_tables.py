@@ -73,8 +73,10 @@ def test_sites_come_to_what_one_file_comes_to(experiment: Path, tmp_path: Path) 
     assert theirs["model_hash"] == mine["model_hash"]
     keys = [key for key in mine if key.startswith("bytes_up_column")]
     assert keys == ["bytes_up_columns", "bytes_up_column_counts", "bytes_up_column_sums"]
-    # That the classes are told, too, are 13 bytes of each site: ["no", "yes"] in the place of [].
-    assert theirs["bytes_up_columns"] == int(str(mine["bytes_up_columns"])) + 4 * (len('["no", "yes"]') - len("[]"))
+    # Sites are asked twice. First what the label's column is: `, "fault"`, `, ""`, four numbers, four flags. Then
+    # for the classes too: ["no", "yes"] in the place of [].
+    label, classes = len(', "fault"') + len(', ""') + 4 * 8 + 4, len('["no", "yes"]') - len("[]")
+    assert theirs["bytes_up_columns"] == 2 * int(str(mine["bytes_up_columns"])) + 4 * (label + classes)
     for key in ("bytes_up_column_counts", "bytes_down_column_counts", "bytes_up_column_sums", "bytes_down_column_sums"):
         assert theirs[key] == mine[key], key
         assert int(str(mine[key])) > 0
@@ -129,7 +131,7 @@ def test_rows_with_another_label_are_set_aside(
 
     main(experiment, sites_with(tables(odd)), {"folder": str(tmp_path / "run")}, None)
     table = json.loads((tmp_path / "run" / "preparation.json").read_bytes())
-    assert table["class_names"] == ["no", "yes"]
+    assert table["task"]["names"] == ["no", "yes"]
     counted = "2 of 40 rows have no label that is known, and are set aside"
     assert sum(counted in record.getMessage() for record in caplog.records) == len(NAMES)
 

@@ -100,8 +100,7 @@ def record(federation: Federation, *, backwards: bool = False) -> tuple[Fleet, R
 def fit(federation: Federation, fleet: Fleet | None = None, **choices: Any) -> Preparation:
     """The preparation of a federation, fitted through its fleet."""
     chosen = ColumnChoices(**choices)
-    names = federation.class_names
-    return fit_preparation(fleet or table_fleet(federation), chosen, NOW, where="table", class_names=names)
+    return fit_preparation(fleet or table_fleet(federation), chosen, NOW, where="table", task=federation.task)
 
 
 def own_files(*tables: Mapping[str, Sequence[Any]], labels: Sequence[str] = ("no", "yes")) -> Federation:

@@ -8,6 +8,7 @@ import pytest
 
 from fedclade.core import FedcladeError, Stopped
 from fedclade.core.preparation import ColumnChoices, Preparation
+from fedclade.core.task import Task
 from fedclade.data import Federation, from_frame
 from fedclade.fleet.tables import TableTransport, raw_fleet
 from fedclade.preparation import fit_preparation
@@ -43,7 +44,9 @@ class Failing(TableTransport):
 
 
 def fit_over(transport: TableTransport) -> Preparation:
-    return fit_preparation(raw_fleet(transport), ColumnChoices(), NOW, where="here", class_names=("no", "yes"))
+    return fit_preparation(
+        raw_fleet(transport), ColumnChoices(), NOW, where="here", task=Task(count=2, names=("no", "yes"))
+    )
 
 
 @pytest.mark.parametrize("request_number", [1, 2, 3, 5])

@@ -22,7 +22,17 @@ def column_option(what: str) -> object:
 
 OPTIONS: dict[str, object] = {
     "client": Annotated[str | None, typer.Option(metavar="COLUMN", help="The column that names the client of a row.")],
-    "label": Annotated[str | None, typer.Option(metavar="COLUMN", help="The column of the classes.")],
+    "label": Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column of the label; several, with commas: flags.")
+    ],
+    "task": Annotated[
+        str | None,
+        typer.Option(
+            metavar="TASK",
+            help="classification, regression, multi-label or reconstruction, where the label does not show it.",
+        ),
+    ],
+    "loss": Annotated[str | None, typer.Option(metavar="mse|huber", help="The loss of a regression.")],
     "without": column_option("A column to leave out"),
     "only": column_option("A column to use, and no others"),
     "keep": column_option("A column to use though it looks like an id"),

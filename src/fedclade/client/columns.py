@@ -104,7 +104,7 @@ def labelled_rows(data: ClientData, class_names: Sequence[str]) -> tuple[RawRows
     """
     rows, labels = training_rows(data), data.train.labels
     if not class_names:
-        return rows, np.zeros_like(labels), 1
+        return rows, np.zeros(len(labels), np.int64), 1
     places = {name: place for place, name in enumerate(class_names)}
     numbers = np.array([places.get(name, -1) for name in data.train.pool.class_names], np.int64)[labels]
     known = np.flatnonzero(numbers >= 0)

@@ -11,25 +11,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
+from fedclade.core.column_names import MAX_COLUMNS, ColumnName, ColumnNames, Names
 from fedclade.core.errors import InputError
 from fedclade.core.settings import build_settings, nested_settings, settings
+from fedclade.core.task import Task
 
-MAX_TEXT = 10_000  # characters of a column's name, or of a category's
-MAX_COLUMNS = 100_000
 EMPTY_CELL = ""  # in the place of a category, where empty cells are counted too: no cell has it as its text
 NO_NAME = re.compile(r"\s*|unnamed:? ?\d+(\.\d+)*|\.\.\.\d+|__index_level_\d+__|level_\d+|#", re.IGNORECASE)
 """How programs call a column of row numbers that has no name of its own."""
 LARGEST = 1e18  # a raw number is cut off there: float32 holds its square
-MAX_NAMES = 10_000  # categories of one column, or words
 MAX_INPUTS = 20_000  # of a row: a net has weights for each
 
 WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,18})")  # as Python writes a whole number
 
-ColumnName = Annotated[str, Field(max_length=MAX_TEXT)]
-Names = Annotated[tuple[ColumnName, ...], Field(max_length=MAX_NAMES)]
-ColumnNames = Annotated[tuple[ColumnName, ...], Field(max_length=MAX_COLUMNS)]
 ColumnKind = Literal["number", "boolean", "date", "text"]
 DatePart = Literal["", "year", "month", "weekday", "hour"]
 Preparing = Literal["standard", "none"]
@@ -108,24 +104,34 @@ TableInput: TypeAlias = NumberInput | CategoryInput | WordInput | MissingInput
 INPUT_KINDS = (NumberInput, CategoryInput, WordInput, MissingInput)
 
 
+def read_task(value: object) -> object:
+    """A task of plain data."""
+    return build_settings(Task, value, "task") if isinstance(value, Mapping) else value
+
+
 @settings
 class Preparation:
-    """How the raw columns of a table become inputs, and which names its labels have."""
+    """How the raw columns of a table become inputs, and what its labels are."""
 
     inputs: Annotated[
         tuple[Annotated[TableInput, nested_settings(*INPUT_KINDS)], ...], Field(min_length=1, max_length=MAX_COLUMNS)
     ]
     """In their order."""
-    class_names: ColumnNames = ()
-    """The names of the labels 0, 1, ...; empty where there are no labels."""
+    task: Annotated[Task, BeforeValidator(read_task)] = field(default_factory=Task)
+    """What is learned: the names of the classes, or the scale of a number."""
     client: ColumnName = ""
     """The column that named the client of a row."""
     label: ColumnName = ""
-    """The column of the label."""
+    """The column of the label; several with commas between."""
     left_out: Annotated[dict[ColumnName, ColumnName], Field(max_length=MAX_COLUMNS)] = field(default_factory=dict)
     """Columns that are no input, and why."""
     warnings: ColumnNames = ()
     """What a user should know of the inputs, a sentence each."""
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The names of the labels 0, 1, ...; empty where labels are no classes, or there are none."""
+        return self.task.names if self.task.labels == "class" else ()
 
     @property
     def names(self) -> tuple[str, ...]:

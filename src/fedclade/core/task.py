@@ -18,11 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from fedclade.core.column_names import ColumnNames
 from fedclade.core.errors import InputError
-from fedclade.core.preparation import ColumnNames
 from fedclade.core.settings import settings
 
 TaskKind: TypeAlias = Literal["classification", "regression", "multi-label", "next-word", "reconstruction", "own"]
+TaskChoice: TypeAlias = Literal["auto", "classification", "regression", "multi-label", "reconstruction"]
+"""What is said of a user's own data."""
 LabelForm: TypeAlias = Literal["class", "number", "flags"]
 LossName: TypeAlias = Literal["default", "mse", "huber"]
 Labels: TypeAlias = NDArray[Any]  # of three types
@@ -65,6 +67,8 @@ METRICS_OF: dict[TaskKind, tuple[str, ...]] = {
     "own": (),
 }
 """The main metric first."""
+LABEL_FORMS: dict[TaskKind, LabelForm] = {"classification": "class", "regression": "number", "multi-label": "flags"}
+"""Of the tasks that allow only one."""
 
 
 @settings
@@ -91,9 +95,8 @@ class Task:
     """Of an own task: the metrics of which less is better."""
 
     def __post_init__(self) -> None:
-        form: dict[TaskKind, LabelForm] = {"regression": "number", "multi-label": "flags", "classification": "class"}
-        if self.labels != form.get(self.kind, self.labels):
-            got, need = f"labels {self.labels!r}", f"{form[self.kind]!r}"
+        if self.labels != LABEL_FORMS.get(self.kind, self.labels):
+            got, need = f"labels {self.labels!r}", f"{LABEL_FORMS[self.kind]!r}"
             raise InputError(f"a task of {self.kind} has other labels", where="task", got=got, need=need)
         if list(self.edges) != sorted(set(self.edges)):
             raise InputError("the edges of a label do not rise", where="task.edges", need="rising numbers")

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fedclade.core.preparation import EMPTY_CELL, MAX_TEXT
+from fedclade.core.column_names import MAX_TEXT
+from fedclade.core.preparation import EMPTY_CELL
 from fedclade.data.prepared import words_of
 from fedclade.data.raw_table import DATE, RawColumn, decode, float_or_nan, own_texts, read_texts, text_column
 

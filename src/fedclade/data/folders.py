@@ -17,15 +17,8 @@ from fedclade.data.federation import Federation
 from fedclade.data.files.npz import read_npz
 from fedclade.data.image_folders import ImageForm, LabelledArrays, from_images, read_images
 from fedclade.data.npz_tables import input_columns, named_federation, native, read_npz_client
-from fedclade.data.tables import (
-    MAX_SHOWN,
-    TABLE_ENDINGS,
-    Found,
-    concat_tables,
-    read_table,
-    table_federation,
-    with_own_names,
-)
+from fedclade.data.table_names import MAX_SHOWN, Found, with_own_names
+from fedclade.data.tables import TABLE_ENDINGS, concat_tables, read_table, table_federation
 
 if TYPE_CHECKING:
     from fedclade.data.own import OwnData

@@ -13,6 +13,7 @@ from typing import Literal, TypedDict, Unpack
 
 from fedclade.core import FedcladeError, InputError, Round
 from fedclade.core.settings import build_settings
+from fedclade.core.task import LossName, TaskChoice
 from fedclade.data import Federation, OwnData
 from fedclade.data.frames import arrow_table
 from fedclade.data.prepared import prepare_federation
@@ -29,6 +30,8 @@ LISTS = ("classes", "without", "only", "keep", "categorical", "numeric", "text")
 class TableOptions(TypedDict, total=False):
     """What can be said of a table; what is left out is found out, or has the default of `[data]` in TOML."""
 
+    task: TaskChoice
+    loss: LossName
     split: str
     min_rows: int
     classes: ColumnList
@@ -58,7 +61,7 @@ def prepare(federation: Federation) -> Federation:
         raw.choices,
         Round(0, 0),
         where=federation.name,
-        class_names=federation.class_names,
+        task=federation.task,
         client=raw.client,
         label=raw.label,
         problems=raw.problems,
@@ -73,7 +76,7 @@ def from_frame(
     table: object,
     *,
     client: str,
-    label: str,
+    label: str | ColumnList,
     test: object = 0.2,
     seed: int = 0,
     name: str = "own data",
@@ -82,8 +85,10 @@ def from_frame(
     """A federation from a table with a row for each example.
 
     The table is a pandas or polars frame, a pyarrow table, a Dataset of Hugging Face, a list of dicts, or a mapping of
-    columns. `client` is the column that names the client of a row, `label` that of its class; labels are text: `01` and
-    `1` are two classes. `test` is the share of each client's rows that is held out, or a second table with these rows.
+    columns. `client` is the column that names the client of a row, `label` that of its label. Text is a class, and `01`
+    and `1` are two; numbers with a fraction make a regression; several columns of 0 and 1 are flags: `task` says what
+    is learned where that is not clear. `test` is the share of each client's rows that is held out, or a second table
+    with these rows.
 
     Every other column becomes inputs, in the way of the preparation that is fitted over all clients: numbers less their
     mean and over their deviation, an input for each category, parts of dates. Ids are left out. `federation.notes` says
@@ -101,7 +106,7 @@ def from_file(
     path: str | PathLike[str],
     *,
     client: str,
-    label: str = "label",
+    label: str | ColumnList = "label",
     test: float = 0.2,
     seed: int = 0,
     **options: Unpack[FileOptions],
@@ -119,7 +124,7 @@ def from_folder(
     *,
     test: float = 0.2,
     seed: int = 0,
-    label: str = "label",
+    label: str | ColumnList = "label",
     **options: Unpack[FileOptions],
 ) -> Federation:
     """A federation from a folder with an entry for each client; a share of its examples is held out for testing.

@@ -15,13 +15,15 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field
 
 from fedclade.core import InputError, settings
-from fedclade.core.preparation import ColumnChoices, ColumnName, ColumnNames
+from fedclade.core.column_names import ColumnName, ColumnNames, LabelName
+from fedclade.core.preparation import ColumnChoices
+from fedclade.core.task import LossName, TaskChoice
 from fedclade.data.entries import entries_of
 from fedclade.data.federation import Federation
 from fedclade.data.files.open_file import check_ending
 from fedclade.data.folders import check_no_resize, read_folder
 from fedclade.data.npz_tables import read_npz_file
-from fedclade.data.tables import RANDOM, TABLE_ENDINGS, read_table, table_federation
+from fedclade.data.tables import LABEL, RANDOM, TABLE_ENDINGS, read_table, table_federation
 
 FILE_ENDINGS = (*TABLE_ENDINGS, ".npz")
 OwnKind: TypeAlias = Literal["table", "images"]
@@ -35,8 +37,14 @@ class OwnData(ColumnChoices):
     """A file or a folder; relative to where the command is run."""
     client: ColumnName = ""
     """The column that names the client of a row. A table needs it; a folder has none."""
-    label: ColumnName = "label"
-    """The column of the classes; empty: there are none, and groups can be found, but nothing can be trained."""
+    label: LabelName = LABEL
+    """The column of the label, or several columns of flags; empty: there is none, and groups can be found, but nothing
+    can be trained, unless inputs are reconstructed."""
+    task: TaskChoice = "auto"
+    """What is learned; auto: what the label shows. Text, truth values and few whole numbers make a classification,
+    numbers with a fraction and many whole ones a regression, several columns of 0 and 1 flags (`multi-label`)."""
+    loss: LossName = "default"
+    """Of a regression: `mse`, the default, or `huber`, by which errors beyond one deviation of the label count less."""
     test: Annotated[float, Field(gt=0, lt=1)] = 0.2
     """The share of each client's examples that is held out."""
     split: Annotated[str, Field(min_length=1)] = RANDOM

@@ -53,8 +53,11 @@ def prepare_federation(federation: Federation, preparation: Preparation) -> Fede
     def prepare_all(data: Mapping[ClientId, ClientData]) -> dict[ClientId, ClientData]:
         return {client: prepare_client(held, preparation, prepare) for client, held in data.items()}
 
+    task = preparation.task
     return replace(
         federation,
+        task=task if task.labels == "number" else federation.task,
+        classes=task.label_kinds if task.labels == "number" else federation.classes,
         data=prepare_all(federation.data),
         changes=tuple(replace(change, data=prepare_all(change.data)) for change in federation.changes),
         unprepared=None,
@@ -94,12 +97,22 @@ def prepare_pool(pool: Pool, preparation: Preparation) -> tuple[Pool, NDArray[np
     if pool.table is None:
         raise InputError("the examples are no table", got="arrays", need="rows with columns")
     inputs = apply_preparation(preparation, pool.table)
+    if preparation.task.labels == "number":
+        numbers = label_numbers(preparation, pool.table)
+        return replace(pool, inputs=inputs, labels=np.nan_to_num(numbers)), ~np.isnan(numbers)
     if not preparation.class_names:
         return replace(pool, inputs=inputs), np.ones(len(inputs), bool)
     places = {name: place for place, name in enumerate(preparation.class_names)}
-    numbers = np.array([places.get(name, -1) for name in pool.class_names], np.int64)[pool.labels]
-    labels = np.maximum(numbers, 0)
-    return replace(pool, inputs=inputs, labels=labels, class_names=preparation.class_names), numbers >= 0
+    codes = np.array([places.get(name, -1) for name in pool.class_names], np.int64)[pool.labels]
+    labels = np.maximum(codes, 0)
+    return replace(pool, inputs=inputs, labels=labels, class_names=preparation.class_names), codes >= 0
+
+
+def label_numbers(preparation: Preparation, table: RawTable) -> NDArray[np.float32]:
+    """(rows,) the labels of a regression on their scale; NaN where there is none."""
+    column = table.columns.get(preparation.label, RawColumn("empty", np.full(len(table), np.nan)))
+    task = preparation.task
+    return ((numbers_of(column, "number", "") - task.centre) / task.scale).astype(np.float32)
 
 
 def columns_of(wanted: TableInput, column: RawColumn) -> NDArray[np.float64] | NDArray[np.bool_]:

@@ -3,10 +3,8 @@
 What inputs they become is decided by a preparation, which is fitted over all clients: see `fedclade.data.load`.
 """
 
-import difflib
-from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,46 +13,32 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fedclade.core import ClientId, InputError
-from fedclade.core.preparation import MAX_TEXT
-from fedclade.core.problems import Problem, problems_error
+from fedclade.core.problems import problems_error
 from fedclade.data.examples import Part, Pool
 from fedclade.data.federation import ClientData, Federation, Unprepared
 from fedclade.data.files.csv import CSV_ENDINGS, read_csv
 from fedclade.data.files.open_file import check_ending
 from fedclade.data.files.parquet import read_parquet
-from fedclade.data.labels import MAX_CLASSES, MAX_NAME_LENGTH, Categorical, number_labels
 from fedclade.data.raw_table import (
     RawColumn,
-    float_or_nan,
     read_column,
     read_raw_table,
     text_column,
 )
 from fedclade.data.shares import split
+from fedclade.data.table_names import MAX_SHOWN, Found, read_names, with_own_names
+from fedclade.data.targets import LabelCells, decide_target, label_columns, read_cells, target_pool
 
 if TYPE_CHECKING:
     from fedclade.data.own import OwnData
     from fedclade.data.sites import SiteTables
 
 TABLE_ENDINGS = (*CSV_ENDINGS, ".parquet")
-MAX_MEASURED = 20  # different numbers with a fraction: more are a measurement, and no classes
-MIN_ROWS_PER_CLASS = 2.0  # in the mean: fewer are names of rows, and no classes
-MAX_SHOWN = 10  # names that a message shows
 PARTS = {"train": 0, "training": 0, "test": 1, "testing": 1}
 COLUMN_SETTINGS = ("without", "only", "keep", "categorical", "numeric", "text")
 RANDOM, LATER = "random", "later"
+LABEL = "label"  # where no other column is named
 ALL_ROWS = "all rows"  # a client in the place of those that nothing names
-
-
-@dataclass
-class Found:
-    """What is found out about a table on the way, for one error and for the notes."""
-
-    problems: list[Problem] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-    def add(self, column: str, why: str, do: str = "") -> None:
-        self.problems.append(Problem(column, why, do))
 
 
 def table_federation(
@@ -76,13 +60,15 @@ def table_federation(
         got = f"{table.num_rows} rows, {len(table.column_names)} columns"
         raise InputError("there are no examples", where=name, got=got, need="rows below the header")
     owners = read_names(table, own.client, "client", found)
-    labels = read_names(table, own.label, "label", found) if own.label else None
+    own = without_absent_label(own, table.column_names)
+    cells = read_cells(table, own, found) if own.label else None
+    labels = label_columns(own.label, table.column_names) if own.label else ()
     parts = read_parts(table, own, found)
     if test is not None:
         parts = (np.arange(table.num_rows) >= table.num_rows - rows_to_test).astype(np.int64)
-    if own.client == own.label:
+    if own.client in labels:
         found.add(own.client, "is both client and label", "name two columns")
-    special = {each for each in (own.client, own.label, own.split) if each in table.column_names}
+    special = {each for each in (own.client, *labels, own.split) if each in table.column_names}
     choices = own
     for setting in COLUMN_SETTINGS:
         chosen = getattr(own, setting)
@@ -94,9 +80,10 @@ def table_federation(
             choices = replace(choices, **rest)
     features = [column for column in table.column_names if column not in special]
     columns = read_raw_table(table, features, categorical=(*own.categorical, *own.text), numeric=own.numeric)
-    kept, codes, class_names = usable_rows(owners, labels, parts, own, found)
-    pool = Pool(np.zeros((table.num_rows, 0), np.float32), codes, table=columns, class_names=class_names)
-    data = client_data(pool, owners, kept, own, parts, seed, found)
+    kept = usable_rows(owners, cells, parts, found)
+    target = decide_target(cells, table, kept, own, found)
+    pool = target_pool(target, columns, own.label)
+    data = client_data(pool, target.strata, owners, kept, own, parts, seed, found)
     if owners.texts and len(data) < 2:
         say_one_client(owners, own, len(data), found)
     if not features and not found.problems:
@@ -107,9 +94,16 @@ def table_federation(
     if not data or not features:
         raise problems_error(found.problems, name)
     unprepared = Unprepared(choices, own.client, own.label, tuple(found.problems))
+    task, notes = target.task, tuple(found.notes)
     return Federation(
-        name, data, max(len(class_names), 1), class_names=class_names, unprepared=unprepared, notes=tuple(found.notes)
+        name, data, task.count, class_names=pool.class_names, unprepared=unprepared, task=task, notes=notes
     )
+
+
+def without_absent_label(own: "OwnData", columns: Collection[str]) -> "OwnData":
+    """The same without a label, where inputs are to be reconstructed and the usual column of labels is not there."""
+    absent = own.task == "reconstruction" and own.label == LABEL and LABEL not in columns
+    return replace(own, label="") if absent else own
 
 
 def divide_names(own: "OwnData", columns: Collection[str]) -> "OwnData":
@@ -121,18 +115,6 @@ def divide_names(own: "OwnData", columns: Collection[str]) -> "OwnData":
         for setting in COLUMN_SETTINGS
     }  # of several fields
     return replace(own, **divided)
-
-
-def with_own_names(table: pa.Table, found: Found) -> pa.Table:
-    """The table with one column of each name: more are a problem, unless they have no name."""
-    names = table.column_names
-    for name, count in Counter(names).items():
-        if len(name) > MAX_TEXT:
-            found.add(name[:MAX_SHOWN], f"has a name of {len(name):,} characters", "give it a shorter one")
-        if count > 1 and name.strip():
-            found.add(name, f"is there {count} times", "give each column a name of its own")
-    first = {name: place for place, name in reversed([*enumerate(names)])}
-    return table.select(sorted(place for name, place in first.items() if len(name) <= MAX_TEXT))
 
 
 def check_second_table(test: pa.Table, own: "OwnData", name: str) -> None:
@@ -177,33 +159,6 @@ def concat_columns(columns: Sequence[pa.ChunkedArray]) -> pa.ChunkedArray:
     )
 
 
-def read_names(table: pa.Table, column: str, use: str, found: Found) -> RawColumn:
-    """The column of clients, or of labels, as text; without any text, and a problem, if there is none that can be."""
-    nothing = RawColumn("text", np.full(table.num_rows, np.nan))
-    if column not in table.column_names:
-        there = table.column_names
-        near = [name for name in there if name.lower() == column.lower()] or (
-            difflib.get_close_matches(column, there, n=1, cutoff=0.5)
-        )
-        shown = ", ".join(there[:MAX_SHOWN]) + (", ..." if len(there) > MAX_SHOWN else "")
-        do = f'did you mean "{near[0]}"?' if near else f"name it: --{use} COLUMN; columns are: {shown}"
-        found.add(column, f"is not there (--{use})", do)
-        return nothing
-    names = text_column(read_column(table.column(column), text=True))
-    if names.kind == "unusable":
-        found.add(column, f"{names.fault} (--{use})", "name a column of text or whole numbers")
-        return nothing
-    if not names.texts:
-        found.add(column, f"is empty in every row (--{use})", "is this the right column?")
-        return nothing
-    for text in names.texts:
-        if len(text) > MAX_NAME_LENGTH or not text.isprintable() or (use == "client" and text != text.strip()):
-            do = f"a name has 1 to {MAX_NAME_LENGTH} printable characters, and no space around it"
-            found.add(column, f"holds {text[:40]!r}, which is no usable name (--{use})", do)
-            return nothing
-    return names
-
-
 def read_parts(table: pa.Table, own: "OwnData | SiteTables", found: Found) -> NDArray[np.int64] | None:
     """(rows,) 0 to learn from, 1 to be tested on, -1 for neither; None where this is not written in a column."""
     if own.split in (RANDOM, LATER):
@@ -219,68 +174,25 @@ def read_parts(table: pa.Table, own: "OwnData | SiteTables", found: Found) -> ND
 
 
 def usable_rows(
-    owners: RawColumn, labels: RawColumn | None, parts: NDArray[np.int64] | None, own: "OwnData", found: Found
-) -> tuple[NDArray[np.bool_], NDArray[np.int64], tuple[str, ...]]:
-    """Which rows have all that they need, the labels as numbers, and their names."""
+    owners: RawColumn, cells: LabelCells | None, parts: NDArray[np.int64] | None, found: Found
+) -> NDArray[np.bool_]:
+    """(rows,): which rows have all that they need."""
     count = len(owners.values)
     kept = np.ones(count, np.bool_)
-    codes, names = np.zeros(count, np.int64), tuple[str, ...]()
     for usable, why in (
         (~owners.empty if owners.texts else kept, "name no client"),
-        (~labels.empty if labels and labels.texts else kept, "have no label"),
+        (cells.has_label if cells is not None else kept, "have no label"),
         (kept if parts is None else parts >= 0, "are neither to learn from nor to test on"),
     ):
         if not usable.all():
             found.notes.append(f"{int((~usable).sum()):,} of {count:,} rows {why} and are set aside")
             kept = kept & usable
-    if labels and labels.texts:
-        codes, names = number_codes(labels, kept, own, found)
-    return kept, codes, names
-
-
-def number_codes(
-    labels: RawColumn, kept: NDArray[np.bool_], own: "OwnData", found: Found
-) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """(rows,) the labels as numbers, 0 for none, and their names: those in use, or those that are given."""
-    codes = labels.codes()
-    used = sorted({labels.texts[code] for code in np.unique(codes[kept])})
-    before = len(found.problems)
-    if own.classes:
-        if len(set(own.classes)) < max(len(own.classes), 2):
-            do = "give each class once, 2 or more"
-            found.add(own.label, "has too few classes, or one of them twice (--classes)", do)
-        elif strange := sorted(set(used) - set(own.classes)):
-            shown = ", ".join(map(repr, strange[:MAX_SHOWN])) + (", ..." if len(strange) > MAX_SHOWN else "")
-            found.add(own.label, f"holds {shown}, not among the classes (--classes)", "give all classes")
-    else:
-        say_wrong_labels(own.label, used, int(kept.sum()), found)
-    if len(found.problems) > before:
-        return np.zeros_like(codes), ()
-    names = own.classes or number_labels([Categorical(tuple(used), np.arange(len(used)))], own.label)[1]
-    places = {name: place for place, name in enumerate(names)}
-    return np.array([*(places.get(text, 0) for text in labels.texts), 0], np.int64)[codes], names
-
-
-def say_wrong_labels(column: str, names: Sequence[str], rows: int, found: Found) -> None:
-    """Add a problem where a column of labels cannot be one."""
-    different = f"{len(names):,} different values in {rows:,} rows"
-    if len(names) < 2:
-        alike = f"is {names[0]!r} in every row" if names else "is empty in every row that can be used"
-        found.add(column, f"{alike}: a label needs at least 2 classes", "name another label")
-    elif len(names) > MAX_MEASURED and all(is_measured(name) for name in names) and any("." in name for name in names):
-        do = "classes are needed: cut the numbers into ranges, or name another label"
-        found.add(column, f"is a measurement and no class: {different}", do)
-    elif len(names) > MAX_CLASSES or (len(names) > MAX_MEASURED and rows < MIN_ROWS_PER_CLASS * len(names)):
-        found.add(column, f"has too many classes: {different}", "name another label")
-
-
-def is_measured(name: str) -> bool:
-    """Whether a label is written like a number."""
-    return not np.isnan(float_or_nan(name))
+    return kept
 
 
 def client_data(
     pool: Pool,
+    strata: NDArray[np.int64],
     owners: RawColumn,
     kept: NDArray[np.bool_],
     own: "OwnData",
@@ -299,7 +211,7 @@ def client_data(
         if len(rows) < own.min_rows:
             small.append(client)
             continue
-        learned, tested = cut_rows(rows, pool.labels, client, own, parts, seed)
+        learned, tested = cut_rows(rows, strata, client, own, parts, seed)
         if not len(learned) or not len(tested):
             one_sided.append(client)
             continue
@@ -317,19 +229,19 @@ def client_data(
 
 def cut_rows(
     rows: NDArray[np.int64],
-    labels: NDArray[np.int64],
+    strata: NDArray[np.int64],
     client: ClientId,
     own: "OwnData | SiteTables",
     parts: NDArray[np.int64] | None,
     seed: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The rows of a client to learn from, and those to test on."""
+    """The rows of a client to learn from, and those to test on; strata as in `TargetColumn`."""
     if parts is not None:
         return rows[parts[rows] == 0], rows[parts[rows] == 1]
     if own.split == LATER:
         tested = min(max(round(own.test * len(rows)), 1), len(rows) - 1)
         return rows[:-tested], rows[-tested:]
-    return split(rows, labels, own.test, (seed, "own", client))
+    return split(rows, strata, own.test, (seed, "own", client))
 
 
 def say_one_client(owners: RawColumn, own: "OwnData", count: int, found: Found) -> None:

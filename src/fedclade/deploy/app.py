@@ -15,8 +15,8 @@ import numpy as np
 
 from fedclade.core import Damaged, InputError, Round
 from fedclade.core.preparation import Preparation, read_preparation
-from fedclade.core.settings import build_settings
-from fedclade.core.task import Task
+from fedclade.core.settings import build_settings, settings_table
+from fedclade.core.task import LABEL_FORMS, Task, TaskKind
 from fedclade.data.recipe import SITES
 from fedclade.data.sites import SiteTables
 from fedclade.fleet import Fleet
@@ -27,7 +27,7 @@ from fedclade.fleet.flower.grid import FlowerTransport
 from fedclade.fleet.site import ModelSpec, OwnNet
 from fedclade.fleet.tables import raw_fleet
 from fedclade.nets import Net
-from fedclade.preparation import fit_preparation
+from fedclade.preparation import decide_task, fit_preparation
 from fedclade.runs.backend import Backend, check_net, check_sites, deadlines_of
 from fedclade.runs.experiment import Experiment, FlowerSettings, read_experiment, without_keys
 from fedclade.runs.loop import RunProgress
@@ -35,6 +35,7 @@ from fedclade.runs.run import Run, resume, start
 from fedclade.store.files import EXPERIMENT_FILE, PREPARATION_FILE
 from fedclade.store.run_folder import RunFolder
 
+NOTHING = (0, 0)  # bytes down and up
 log = logging.getLogger("flwr")  # its handlers are there, and `flwr run --stream` shows what goes to them
 
 
@@ -82,30 +83,45 @@ def sites_backend(experiment: Experiment, grid: Grid, preparation: bytes = b"") 
     if form is not None:
         return backend_over(transport, ModelSpec(experiment.net, *form))
     tables = build_settings(SiteTables, without_keys(experiment.data, "source"), where="data")
-    spec = ModelSpec(experiment.net, (), Task(), tables)
-    fleet = raw_fleet(transport(spec))
+    spent: Mapping[str, tuple[int, int]] = {}
     if not preparation:
         log.info("fedclade: asking sites about their columns")
-        fleet = fleet.begin(0)
-        preparation = fit_preparation(
-            fleet,
-            tables,
-            Round(0, experiment.run.seed),
-            where="the sites' tables",
-            class_names=tables.classes,
-            tell_classes=not tables.classes,
-            label=tables.label,
-        ).to_json()
+        preparation, spent = ask_sites(transport, experiment, tables)
     made = parse_preparation(preparation)
-    task = Task(count=len(made.class_names), names=made.class_names)
-    check_net(experiment, (made.width,), task)
-    spec = replace(spec, shape=(made.width,), task=task, preparation=preparation)
-    return replace(
-        backend_over(transport, spec),
-        preparation=preparation,
-        preparation_bytes=fleet.ledger.totals(),
-        notes=made.notes(),
-    )
+    check_net(experiment, (made.width,), made.task)
+    tables = with_task(tables, made.task.kind)
+    spec = ModelSpec(experiment.net, (made.width,), made.task, tables, preparation)
+    return replace(backend_over(transport, spec), preparation=preparation, preparation_bytes=spent, notes=made.notes())
+
+
+def ask_sites(
+    transport: Callable[[ModelSpec], FlowerTransport], experiment: Experiment, tables: SiteTables
+) -> tuple[bytes, dict[str, tuple[int, int]]]:
+    """The preparation of the sites' tables, and what it took: bytes down and up, by verb."""
+    where, now = "the sites' tables", Round(0, experiment.run.seed)
+    names: tuple[str, ...] = tables.classes
+    spent: dict[str, tuple[int, int]] = {}
+    if tables.task == "auto" and not names:
+        fleet = raw_fleet(transport(ModelSpec(experiment.net, (), Task(), tables))).begin(0)
+        kind = decide_task(fleet.columns([*fleet.enrolments], now, tell_classes=False), tables.label, where)
+        log.info("fedclade: label %s makes a %s", tables.label, kind)
+        tables, spent = with_task(tables, kind), fleet.ledger.totals()
+    kind = "classification" if tables.task == "auto" else tables.task
+    if kind == "multi-label":
+        names = tuple(part.strip() for part in tables.label.split(","))
+    labels = LABEL_FORMS.get(kind, "class")
+    task = Task(kind=kind, count=max(len(names), 1), labels=labels, names=names, loss=tables.loss)
+    fleet = raw_fleet(transport(ModelSpec(experiment.net, (), Task(), with_task(tables, kind)))).begin(0)
+    tell_classes = labels == "class" and not names
+    made = fit_preparation(fleet, tables, now, where=where, task=task, tell_classes=tell_classes, label=tables.label)
+    totals = fleet.ledger.totals()
+    both = {verb: (totals.get(verb, NOTHING), spent.get(verb, NOTHING)) for verb in {**totals, **spent}}
+    return made.to_json(), {verb: (down + before, up + early) for verb, ((down, up), (before, early)) in both.items()}
+
+
+def with_task(tables: SiteTables, kind: TaskKind) -> SiteTables:
+    """What becomes of tables at sites, once it is known what is learned."""
+    return build_settings(SiteTables, {**settings_table(tables), "task": kind}, where="data")
 
 
 def parse_preparation(text: bytes) -> Preparation:

@@ -5,5 +5,6 @@ same way on tables of this machine and at sites.
 """
 
 from fedclade.preparation.fit import fit_preparation
+from fedclade.preparation.label import decide_task
 
-__all__ = ["fit_preparation"]
+__all__ = ["decide_task", "fit_preparation"]

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fedclade.core import ClientId, InputError, Round, Stopped
+from fedclade.core.column_names import MAX_TEXT
 from fedclade.core.preparation import (
     EMPTY_CELL,
     LARGEST,
     MAX_INPUTS,
-    MAX_TEXT,
     CategoryInput,
     ColumnChoices,
     MissingInput,
@@ -19,11 +19,12 @@ from fedclade.core.preparation import (
     Preparation,
     TableInput,
     WordInput,
-    sort_labels,
 )
 from fedclade.core.problems import Problem, problems_error, shell_word
+from fedclade.core.task import Task
 from fedclade.fleet import Fleet
-from fedclade.fleet.results import ClientTable, ColumnSums
+from fedclade.fleet.results import ClientTable, ColumnFacts, ColumnSums
+from fedclade.preparation.label import fit_scale, told_task
 from fedclade.preparation.leaks import (
     MAX_LEAK_CLASSES,
     emptiness_tells,
@@ -34,6 +35,7 @@ from fedclade.preparation.leaks import (
 from fedclade.preparation.quantiles import Sketch, sketch_numbers
 from fedclade.preparation.roles import NEARLY_ALL, Roles, client_codes, decide_roles, sure_facts
 
+NO_TASK = Task()  # one class without a name
 MAX_CATEGORIES = 32  # inputs of one column; further names are "other"
 MAX_ASKED = 200  # names of one column that are counted, of which the most frequent become inputs
 MAX_WORDS = 100  # inputs of one column of text
@@ -45,7 +47,6 @@ ALL_WORDS = "no word tells its rows apart"
 RARE = f"no value is there {MIN_INPUT_ROWS} times at any client"
 ROUNDING = 1e-12  # of itself: a column that differs by less differs by rounding
 DATE_BOUNDS = {"month": (1.0, 12.0), "weekday": (0.0, 6.0), "hour": (0.0, 23.0)}  # beside the year
-MAX_LABELS = 1000  # classes that clients may tell together
 MAX_SHOWN = 10  # names that a message shows
 MAX_TRIES = 3  # rounds of requests, each without those who failed in the one before
 
@@ -78,13 +79,15 @@ def fit_preparation(
     now: Round,
     *,
     where: str,
-    class_names: Sequence[str] = (),
+    task: Task = NO_TASK,
     tell_classes: bool = False,
     client: str = "",
     label: str = "",
     problems: Sequence[Problem] = (),
 ) -> Preparation:
-    """The preparation of all clients' tables. The classes are given, or told by the clients, or there are none.
+    """The preparation of all clients' tables.
+
+    The classes are those of the task, or told by the clients, or there are none. The scale of a regression is found.
 
     `problems` are those that are known already: one error names them and those that are found here. A client that does
     not answer one of the requests, or whose answer is refused, counts in none: all is asked again without it.
@@ -104,7 +107,7 @@ def fit_preparation(
                 choices,
                 now,
                 where=where,
-                class_names=class_names,
+                task=task,
                 tell_classes=tell_classes,
                 client=client,
                 label=label,
@@ -144,7 +147,7 @@ def fit_once(
     now: Round,
     *,
     where: str,
-    class_names: Sequence[str],
+    task: Task,
     tell_classes: bool,
     client: str,
     label: str,
@@ -153,11 +156,18 @@ def fit_once(
     """The preparation of these clients' tables, from one round of requests."""
     tables = fleet.columns(clients, now, tell_classes=tell_classes)
     clients = tuple(tables)
+    is_whole = all_whole(tables, label)
+    if task.labels == "number":  # its column is there too
+        tables = {name: replace(table, columns=without(table.columns, label)) for name, table in tables.items()}
     roles = decide_roles(tables, choices)
     known = {problem.column for problem in problems}
     if found := [*problems, *(problem for problem in roles.problems if problem.column not in known)]:
         raise problems_error(found, where)
-    classes = tuple(class_names) or (told_classes(tables, label, where) if tell_classes else ())
+    if task.labels == "number":
+        task = fit_scale(fleet, clients, task, label, is_whole, now, where)
+    elif tell_classes:
+        task = told_task(tables, task, task.names, label, where)
+    classes = task.names if task.labels == "class" else ()
     rows = sum(table.rows for table in tables.values())
     filled = filled_cells(tables)
     leave_out_sparse(roles, filled, rows)
@@ -196,12 +206,17 @@ def fit_once(
     check_inputs(inputs, roles, where)
     return Preparation(
         inputs=tuple(inputs),
-        class_names=classes,
+        task=task,
         client=client,
         label=label,
         left_out=roles.left_out,
         warnings=(*roles.notes, *warnings),
     )
+
+
+def without(columns: Mapping[str, ColumnFacts], column: str) -> dict[str, ColumnFacts]:
+    """The columns but this one."""
+    return {name: facts for name, facts in columns.items() if name != column}
 
 
 def filled_cells(tables: Mapping[ClientId, ClientTable]) -> dict[str, int]:
@@ -385,22 +400,6 @@ def word_inputs(column: str, rows: Mapping[str, int], filled: int) -> list[Table
     usual = {word: count for word, count in rows.items() if count <= MAX_WORD_SHARE * filled}
     kept = usual_names(usual, MAX_WORDS)
     return [WordInput(column=column, words=tuple(sorted(kept)))] if kept else []
-
-
-def told_classes(tables: Mapping[ClientId, ClientTable], label: str, where: str) -> tuple[str, ...]:
-    """The labels that clients have, in order."""
-    names = {name for table in tables.values() for name in table.class_names}
-    if 2 <= len(names) <= MAX_LABELS:
-        return sort_labels(names)
-    got, need = f"{len(names)}: {', '.join(sorted(names)[:MAX_SHOWN])}", f"2 to {MAX_LABELS}"
-    do = "is this the right column? or give all classes: classes = [...]"
-    raise InputError(
-        f"column {label!r} has too {'few' if len(names) < 2 else 'many'} classes",
-        where=where,
-        got=got,
-        need=need,
-        do=do,
-    )
 
 
 def check_inputs(inputs: Sequence[TableInput], roles: Roles, where: str) -> None:

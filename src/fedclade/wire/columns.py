@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from fedclade.core import InputError, settings
-from fedclade.core.preparation import MAX_COLUMNS, ColumnKind, ColumnName, ColumnNames, DatePart, Names
+from fedclade.core.column_names import MAX_COLUMNS, ColumnName, ColumnNames, Names
+from fedclade.core.preparation import ColumnKind, DatePart
 from fedclade.core.settings import nested_settings
 from fedclade.wire.forms import Form
 from fedclade.wire.message import Reply, Request
