@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from fedclade.core import ClientId, InputError
 from fedclade.core.preparation import MAX_TEXT
 from fedclade.core.problems import Problem, problems_error
+from fedclade.data.even_parts import even_out
 from fedclade.data.examples import Part, Pool
 from fedclade.data.federation import ClientData, Federation, Unprepared
 from fedclade.data.files.csv import CSV_ENDINGS, read_csv
@@ -97,6 +98,8 @@ def table_federation(
     kept, codes, class_names = usable_rows(owners, labels, parts, own, found)
     pool = Pool(np.zeros((table.num_rows, 0), np.float32), codes, table=columns, class_names=class_names)
     data = client_data(pool, owners, kept, own, parts, seed, found)
+    if own.split == RANDOM:
+        data = even_out(data, seed)
     if owners.texts and len(data) < 2:
         say_one_client(owners, own, len(data), found)
     if not features and not found.problems:
