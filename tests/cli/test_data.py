@@ -93,8 +93,8 @@ def test_a_table_of_twelve_sites_runs_end_to_end(
             lines.append(f"site-{site:02d},{heat:.4f},{pressure:.4f},{vibration:.4f},{fault}")
     Path("sites.csv").write_text("\n".join(lines) + "\n")
     Path("own.toml").write_text(f'{QUICK}{OWN}path = "sites.csv"\nclient = "site"\nlabel = "fault"\n')
-    own = parsed("run own.toml --json --set method.name=local --set run.rounds=20 --out own", capsys)
-    common = parsed("run own.toml --json --set run.rounds=20 --out common", capsys)
+    own = parsed("run own.toml --json --set method.name=local --set run.rounds=20 --set local.lr=0.5 --out own", capsys)
+    common = parsed("run own.toml --json --set run.rounds=20 --set local.lr=0.5 --out common", capsys)
     assert own["accuracy"] > 0.85 > 0.75 > common["accuracy"]  # type: ignore[operator]
     assert own["ari"] is None
     assert len(own["groups"]) == 12  # type: ignore[arg-type]

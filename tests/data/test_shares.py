@@ -45,14 +45,47 @@ def test_a_skew_uses_every_example_once_and_leaves_nobody_without(shares: int, a
     assert min(map(len, parts)) >= 2
 
 
-@given(st.lists(st.integers(0, 4), min_size=2, max_size=40), st.floats(0.01, 0.99))
-def test_a_split_leaves_something_on_both_sides_and_no_unseen_class(labels: list[int], share: float) -> None:
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=40), st.floats(0.01, 0.99), st.integers(0, 99))
+def test_a_split_tests_on_the_share_of_every_class(labels: list[int], share: float, seed: int) -> None:
     classes, count = np.array(labels), len(labels)
-    train, test = split(np.arange(count), classes, share, (0, "x"))
+    train, test = split(np.arange(count), classes, share, (seed, "x"))
     assert sorted([*train, *test]) == list(range(count))
-    assert min(len(train), len(test)) >= 1
-    free = count - len(
-        set(labels)
-    )  # one of each class is learned from; if that leaves none, one is tested all the same
-    assert len(test) == (min(max(round(share * count), 1), free) if free else 1)
-    assert not free or set(classes[test]) <= set(classes[train])
+    assert len(test) == max(1, min(round(share * count), count - 1))
+    for label in set(labels):
+        exact = labels.count(label) * len(test) / count
+        assert np.floor(exact + 1e-9) - 1e-9 <= (classes[test] == label).sum() <= np.ceil(exact - 1e-9) + 1e-9
+
+
+def test_every_example_is_as_probable_to_be_tested_on() -> None:
+    """One of a class with ten others, 3 tested on: in 3 of 11 splits, and not in none of them."""
+    labels = np.array([1, *[0] * 10])
+    tested = np.zeros(11)
+    for seed in range(4000):
+        tested[split(np.arange(11), labels, 0.25, (seed, "x"))[1]] += 1
+    deviation = np.sqrt(4000 * (3 / 11) * (8 / 11))
+    assert np.abs(tested - 4000 * 3 / 11).max() < 4 * deviation
+
+
+def test_numbers_are_tested_on_over_their_whole_range() -> None:
+    """Of 100 numbers in any order 20 are tested on: one or two of every ten neighbours, never all from one end."""
+    labels = np.random.default_rng(0).permutation(100).astype(np.float32)
+    for seed in range(20):
+        _, test = split(np.arange(100), labels, 0.2, (seed, "x"))
+        assert np.bincount(labels[test].astype(int) // 10, minlength=10).tolist() == [2] * 10
+
+
+def test_the_rarest_flag_is_tested_on_in_its_share() -> None:
+    """Flags of 5, 50, 10 and 20 of 100 rows, a fifth tested on: 1 of the first, and about 10, 2 and 4 of the others."""
+    flags = np.zeros((100, 4), np.uint8)
+    for flag, count in enumerate((5, 50, 10, 20)):
+        flags[np.random.default_rng(flag).choice(100, count, replace=False), flag] = 1
+    for seed in range(20):
+        _, test = split(np.arange(100), flags, 0.2, (seed, "x"))
+        assert flags[test, 0].sum() == 1
+        assert np.abs(flags[test].sum(axis=0) - [1, 10, 2, 4]).max() <= 3
+
+
+def test_a_split_does_not_depend_on_how_classes_are_numbered() -> None:
+    labels = np.random.default_rng(0).integers(0, 3, 30)
+    once, again = (split(np.arange(30), each, 0.2, (0, "x"))[1] for each in (labels, np.array([7, 0, 4])[labels]))
+    assert once.tolist() == again.tolist()

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fedclade.core import ClientId, InputError, checked_ids
+from fedclade.data.even_parts import even_out
 from fedclade.data.examples import Part, Pool, check_one_shape
 from fedclade.data.federation import ClientData, Federation
 from fedclade.data.labels import MAX_CLASSES, Categorical, number_labels
@@ -173,7 +174,7 @@ def federation_of_arrays(
     check_one_shape({client: held.train.pool.inputs for client, held in data.items()}, name)
     if len(seen) == 1 and labelled:
         raise one_class_error(name, seen.pop())
-    return Federation(name, data, max(seen) + 1)
+    return Federation(name, even_out(data, seed), max(seen) + 1)
 
 
 def make_client_data(

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedclade.core import ClientId, InputError, generator
+from fedclade.core.task import Labels
 from fedclade.data.examples import Index
 
 
@@ -52,19 +53,35 @@ def deal(index: Index, shares: int, rng: np.random.Generator) -> list[Index]:
     return [np.sort(share) for share in np.array_split(rng.permutation(index), shares)]
 
 
-def split(index: Index, labels: NDArray[np.int64], test: float, key: tuple[int | str, ...]) -> tuple[Index, Index]:
+def split(index: Index, labels: Labels, test: float, key: tuple[int | str, ...]) -> tuple[Index, Index]:
     """The positions in two parts, to learn from and to be tested on: a share for testing, at least one in each.
 
-    One example of every class is learned from, so that no client is tested on a class that it never saw; where every
-    class has one example only, one of them is tested on all the same.
+    Every example is as probable as any other to be tested on, and the test part is like the whole: of each class it has
+    that share, rounded up or down by chance; of a number, values from all over its range; of several flags, those that
+    few examples have in that share. So a rare class, too, reaches the test part as often as it should over many
+    clients. (Systematic sampling, in the order of labels, from a start that is drawn.)
     """
-    order = generator(*key).permutation(index)
-    first = np.zeros(len(order), bool)
-    first[np.unique(labels[order], return_index=True)[1]] = True
-    free = order[~first]
-    wanted = min(max(round(test * len(index)), 1), len(index) - 1)
-    tested = free[:wanted] if len(free) else order[:1]
-    return np.setdiff1d(index, tested), np.sort(tested)
+    rng, count = generator(*key), len(index)
+    wanted = max(1, min(round(test * count), count - 1))
+    order = by_label(rng.permutation(index), labels)
+    places = (int(rng.integers(count)) + count * np.arange(wanted)) // wanted
+    tested = np.sort(order[places])
+    return np.setdiff1d(index, tested), tested
+
+
+def by_label(index: Index, labels: Labels) -> Index:
+    """The positions in the order of their labels; those with flags by the rarest flag, then by the next one.
+
+    Classes stand as they come first: a site numbers them in another way than a server that knows all of them.
+    """
+    mine = labels[index]
+    if mine.ndim == 2:
+        commonest_first = np.argsort(-mine.sum(axis=0, dtype=np.int64), kind="stable")
+        return index[np.lexsort(mine[:, commonest_first].T)]
+    if mine.dtype == np.int64:
+        _, first, numbers = np.unique(mine, return_index=True, return_inverse=True)
+        mine = first[numbers]
+    return index[np.argsort(mine, kind="stable")]
 
 
 def cut(index: Index, sizes: Sequence[int] | NDArray[np.int64], rng: np.random.Generator) -> list[Index]:

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from fedclade.core import ClientId, InputError
 from fedclade.core.problems import problems_error
+from fedclade.core.task import Labels
+from fedclade.data.even_parts import even_out
 from fedclade.data.examples import Part, Pool
 from fedclade.data.federation import ClientData, Federation, Unprepared
 from fedclade.data.files.csv import CSV_ENDINGS, read_csv
@@ -84,6 +86,8 @@ def table_federation(
     target = decide_target(cells, table, kept, own, found)
     pool = target_pool(target, columns, own.label)
     data = client_data(pool, target.strata, owners, kept, own, parts, seed, found)
+    if own.split == RANDOM:
+        data = even_out(data, seed)
     if owners.texts and len(data) < 2:
         say_one_client(owners, own, len(data), found)
     if not features and not found.problems:
@@ -192,7 +196,7 @@ def usable_rows(
 
 def client_data(
     pool: Pool,
-    strata: NDArray[np.int64],
+    strata: Labels,
     owners: RawColumn,
     kept: NDArray[np.bool_],
     own: "OwnData",
@@ -229,7 +233,7 @@ def client_data(
 
 def cut_rows(
     rows: NDArray[np.int64],
-    strata: NDArray[np.int64],
+    strata: Labels,
     client: ClientId,
     own: "OwnData | SiteTables",
     parts: NDArray[np.int64] | None,

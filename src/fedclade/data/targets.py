@@ -60,8 +60,8 @@ class TargetColumn:
     task: Task
     labels: Labels
     """(rows, ...); of a regression 0: a preparation brings numbers to a scale."""
-    strata: NDArray[np.int64]
-    """(rows,): rows that differ here reach the test part in proportion."""
+    strata: Labels
+    """(rows, ...): what reaches the test part in proportion; of a regression the numbers."""
     numbers: RawColumn | None = None
     """Of a regression."""
 
@@ -185,20 +185,18 @@ def number_target(
         found.add(cells.columns[0], f"{alike}: there is nothing to learn (--label)", "name another label")
     rows = len(numbers.values)
     task = Task(kind="regression", labels="number", names=cells.columns, loss=own.loss)
-    return TargetColumn(task, np.zeros(rows, np.float32), np.zeros(rows, np.int64), numbers)
+    return TargetColumn(task, np.zeros(rows, np.float32), numbers.values.astype(np.float32), numbers)
 
 
 def flags_target(cells: LabelCells, kept: NDArray[np.bool_], found: Found) -> TargetColumn:
-    """The target of several flags; rows are told apart by the rarest flag that they have."""
+    """The target of several flags."""
     for column in sorted({each for each in cells.columns if cells.columns.count(each) > 1}):
         found.add(column, "is named twice (--label)", "name each column once")
     flags = np.stack([np.nan_to_num(each.values) for each in cells.numbers], axis=1).astype(np.uint8)
     if not found.problems and kept.any() and (flags[kept] == flags[kept][0]).all():
         found.add(cells.columns[0], "and the other flags are the same in every row (--label)", "name other labels")
-    order = np.argsort(flags[kept].sum(axis=0), kind="stable")
-    rarest = np.concatenate([flags[:, order], np.ones((len(flags), 1), np.uint8)], axis=1).argmax(axis=1)
     task = Task(kind="multi-label", labels="flags", count=len(cells.columns), names=cells.columns)
-    return TargetColumn(task, flags, rarest.astype(np.int64))
+    return TargetColumn(task, flags, flags)
 
 
 def number_codes(

@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from fedclade.core import ClientId, Groups, InputError, settings
+from fedclade.data.even_parts import even_out
 from fedclade.data.examples import Index, Part, Source
 from fedclade.data.federation import ClientData, Federation
 from fedclade.data.shares import split
@@ -105,6 +106,8 @@ def make_federation(
                 learned, tested = split(shares[client], source.train.labels, asked.test, key)
                 train, test = Part(source.train, learned), Part(source.train, tested)
             data[client] = ClientData(view.apply(train), view.apply(test))
+    if asked.test_on == "own":
+        data = even_out(data, seed)
     truth = None if groups is None else Groups(tuple(tuple(members) for members in groups))
     return Federation(f"{source.name}, {world}", data, source.classes, truth=truth, class_names=source.class_names)
 
