@@ -9,10 +9,11 @@ from typing import TypedDict, Unpack
 from fedclade.core import InputError, LocalTraining
 from fedclade.core.html import html_table
 from fedclade.core.settings import SettingsT, build_settings, names_of, settings_table, unknown_name_error
-from fedclade.data import Federation
+from fedclade.core.settings_help import list_settings, summary_of
+from fedclade.data import Federation, OwnData
 from fedclade.data.load import FileOptions, from_frame, load_own
 from fedclade.methods import FLT, AnyMethod, FoundGroups, Selection
-from fedclade.nets import Module
+from fedclade.nets import NETS, Module
 from fedclade.nets.registry import architecture_named
 from fedclade.report.comparison import HEADINGS, ComparisonRow, as_text, compare_runs
 from fedclade.report.html import write_report
@@ -49,6 +50,12 @@ class Settings(TypedDict, total=False):
     path: str
 
 
+SETTINGS = (RunSettings, LocalTraining, Selection, EngineSettings)
+"""The classes of the settings that `train` takes flat."""
+SETTINGS_TITLE = "Settings, which are keywords, with their defaults (your own tables and images have others):"
+
+
+@list_settings(SETTINGS_TITLE, *SETTINGS, without=["name"])
 def train(
     federation: Federation,
     method: AnyMethod,
@@ -58,10 +65,13 @@ def train(
     out: str | Path | None = None,
     **settings: Unpack[Settings],
 ) -> Run:
-    """Train one method on a federation. The run is kept in `out`, or in a new folder below `runs/`.
+    """Train one method on a federation.
 
-    `net` is a name (see `fedclade models`), or a function that returns a `torch.nn.Module`. Settings that are not given
-    have the defaults of the reference; those of your own tables and images are others.
+    federation      what `fc.data.from_frame`, `from_file`, `from_folder`, `from_arrays` or `build` gives
+    method          such as `fc.FedAvg()` or `fc.FLT(groups=4)`; `help(fc.FLT)` lists its settings
+    net             the name of a net (see `fedclade models`), or a function that returns a `torch.nn.Module`
+    net_settings    settings of a net with a name, see below: `{"hidden": 100}`
+    out             the folder of the run; without it a new one below `runs/`
     """
     experiment = make_experiment(federation, method, net, net_settings, settings)
     return runs.start(experiment, out=None if out is None else Path(out), federation=federation, own_net=own_net(net))
@@ -75,9 +85,13 @@ def resume(
     workers: int | None = None,
     repair: bool = False,
 ) -> Run:
-    """Continue a run that was stopped. Data and net that were given in Python must be given again.
+    """Continue a run that was stopped, to the same models; check one that is finished.
 
-    `repair` passes over a damaged last checkpoint, lost facts or another path.
+    path          the folder of the run
+    federation    the same federation, if it was given in Python
+    net           the same function, if the net was given in Python
+    workers       other processes than before; the result does not depend on it
+    repair        pass over a damaged last checkpoint, lost facts or another path of training, and go on
     """
     return runs.resume(Path(path), federation=federation, own_net=net, workers=workers, repair=repair)
 
@@ -102,6 +116,7 @@ class Comparison:
         return write_report([run.folder for run in self.runs], Path(path))
 
 
+@list_settings(SETTINGS_TITLE, *SETTINGS, without=["name"])
 def compare(
     federation: Federation,
     methods: Sequence[AnyMethod],
@@ -113,10 +128,16 @@ def compare(
     jobs: int = 1,
     **settings: Unpack[Settings],
 ) -> Comparison:
-    """Train every method with `seeds` seeds, from `seed` on, on the same federation; `jobs` runs at once.
+    """Train several methods on the same federation, each with several seeds.
 
     Called again with the same `out` it goes on where it was stopped; own methods must be registered for that. A method
     that is given twice with the same settings is run once.
+
+    federation           as in `fc.train`, and likewise `net` and `net_settings`
+    methods              a list of them: `[fc.FLT(), fc.FedAvg(), fc.Local()]`
+    seeds                how many seeds each method has, from `seed` on
+    out                  the folder of all runs; without it a new one below `runs/`
+    jobs                 how many runs there are at once, each in a process of its own
     """
     if seeds < 1 or not methods:
         raise InputError("there is nothing to compare", got=f"{len(methods)} methods, {seeds} seeds", need="1 or more")
@@ -132,6 +153,11 @@ def compare(
     return Comparison(comparing.compare(plans, federation=federation, own_net=own_net(net), jobs=jobs))
 
 
+@list_settings(
+    "Options of a table, a file or a folder, with their defaults:",
+    OwnData,
+    without=["path", "client", "label", "test"],
+)
 def find_groups(
     data: object,
     method: FLT | None = None,
@@ -144,11 +170,16 @@ def find_groups(
 ) -> FoundGroups:
     """Which clients belong together: FLT's one-shot step alone. Nothing is trained, and the truth is not read.
 
-    `data` is a federation; or the path of a file or a folder, or a table in memory, with the column `client` that names
-    the client of a row, perhaps one of its `label`, and the options of `fedclade.data.from_file`.
+    data       a federation; the path of a file or a folder; or a table in memory
+    method     `fc.FLT(...)`, with other settings than its defaults
+    client     the column of a table that names the client of a row
+    label      the column of the label; without one, groups are found from the features alone
+    seed       decides which rows are held out, and all that is drawn
+    workers    processes of this machine that play the clients; 0: none but this one
 
-    `groups` are tuples of ids, `outliers` the clients that are unlike all others, `count` how many groups there are and
-    `confidence` how sure that is; behind it stand `squared` (distances), `tree`, `order` and `silhouettes`.
+    Of what it returns, `groups` are tuples of ids, `outliers` the clients that are unlike all others, `count` how many
+    groups there are and `confidence` how sure that is; behind it stand `squared` (distances), `tree`, `order` and
+    `silhouettes`.
     """
     wanted = method or FLT()
     if not isinstance(wanted, FLT):
@@ -218,6 +249,13 @@ def make_experiment(
         architecture = build_settings(architecture_named(net), {**own, **(net_settings or {})}, where="net")
         named = {"name": net, **settings_table(architecture)}
     return Experiment(data=data, net=named, local=local, method=method, run=run, engine=engine, selection=selection)
+
+
+for name, architecture in NETS.registered_entries.items():
+    if names_of(architecture):
+        list_settings(f'`net_settings` of "{name}", with their defaults. {summary_of(architecture)}', architecture)(
+            train
+        )
 
 
 def check_federation(federation: object, where: str) -> None:

@@ -28,10 +28,11 @@ def print_listing(
 ) -> None:
     """Names, what each one is, its settings with their defaults, and the package of a plug-in."""
     from fedclade.core.settings import flat_table, settings_table
+    from fedclade.core.settings_help import summary_of
 
     entries, rows = {}, []
     for name, made in known.items():
-        summary, settings = (made.__doc__ or "").strip().partition("\n")[0], settings_table(made())
+        summary, settings = summary_of(made), settings_table(made())
         entries[name] = {"summary": summary, "settings": settings, **package_fields(plugin(name))}
         defaults = ", ".join(f"{key} = {value}" for key, value in flat_table(settings).items())
         rows.append((name, summary + package_note(plugin(name)), defaults))

@@ -46,6 +46,7 @@ class LocalTraining:
     momentum: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """Heavy ball; starts at zero in every round."""
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
+    """Added to the gradient, times the weights."""
     blind: bool = False
     """Models travel in an order that only clients know: see `fedclade.nets.blind`."""
 

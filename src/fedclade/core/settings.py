@@ -9,6 +9,7 @@ A wrong type, a value out of range and an unknown name raise an `InputError` tha
 
 import dataclasses
 import difflib
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from typing import TypeGuard, TypeVar, cast, dataclass_transform
@@ -18,6 +19,7 @@ from pydantic.dataclasses import dataclass as checked_dataclass
 from pydantic.dataclasses import is_pydantic_dataclass
 
 from fedclade.core.errors import InputError
+from fedclade.core.settings_help import SettingsDoc
 
 SettingsT = TypeVar("SettingsT")
 
@@ -27,7 +29,8 @@ SettingValue = None | bool | int | float | str | tuple["SettingValue", ...] | di
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(Field, dataclasses.field))
 def settings(cls: type[SettingsT]) -> type[SettingsT]:
-    """Make a class of settings."""
+    """Make a class of settings. Its help lists them, with the text below each field."""
+    own_text = cls.__doc__ or ""
     strict = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
     made = cast("type[SettingsT]", checked_dataclass(cls, frozen=True, kw_only=True, config=strict))
     check: Callable[..., None] = made.__init__
@@ -44,7 +47,21 @@ def settings(cls: type[SettingsT]) -> type[SettingsT]:
             raise input_error(error, cls, where=cls.__name__) from None
 
     setattr(made, "__init__", checked_init)  # noqa: B010  # the one seam where pydantic's error becomes ours
+    for name, value in (("__doc__", SettingsDoc(own_text)), ("__signature__", short_signature(made))):
+        setattr(made, name, value)
     return made
+
+
+def short_signature(cls: type) -> inspect.Signature:
+    """Names and defaults; what a value may be stands in the help, and in the annotations is not for people."""
+    fields = ((field.name, field.default) for field in dataclasses.fields(cls))
+    only, required = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.empty
+    return inspect.Signature(
+        [
+            inspect.Parameter(name, only, default=required if default is dataclasses.MISSING else default)
+            for name, default in fields
+        ]
+    )
 
 
 def is_settings(found: object) -> TypeGuard[type]:

@@ -13,6 +13,7 @@ from typing import Literal, TypedDict, Unpack
 
 from fedclade.core import FedcladeError, InputError, Round
 from fedclade.core.settings import build_settings
+from fedclade.core.settings_help import list_settings
 from fedclade.core.task import LossName, TaskChoice
 from fedclade.data import Federation, OwnData
 from fedclade.data.frames import arrow_table
@@ -25,6 +26,8 @@ ColumnList = tuple[str, ...] | list[str]
 
 
 LISTS = ("classes", "without", "only", "keep", "categorical", "numeric", "text")
+OPTIONS_TITLE = "Options, which are keywords, with their defaults:"
+PARAMETERS = ("path", "client", "label", "test")  # that stand in the functions' own texts
 
 
 class TableOptions(TypedDict, total=False):
@@ -72,6 +75,7 @@ def prepare(federation: Federation) -> Federation:
     return replace(made, preparation_bytes=fleet.ledger.totals())
 
 
+@list_settings(OPTIONS_TITLE, OwnData, without=[*PARAMETERS, "resize"])
 def from_frame(
     table: object,
     *,
@@ -87,8 +91,8 @@ def from_frame(
     The table is a pandas or polars frame, a pyarrow table, a Dataset of Hugging Face, a list of dicts, or a mapping of
     columns. `client` is the column that names the client of a row, `label` that of its label. Text is a class, and `01`
     and `1` are two; numbers with a fraction make a regression; several columns of 0 and 1 are flags: `task` says what
-    is learned where that is not clear. `test` is the share of each client's rows that is held out, or a second table
-    with these rows.
+    is learned where that is not clear. `test` is the share of each client's rows that is held out, `seed` decides which;
+    or a second table with these rows. `name` is what errors and reports call it.
 
     Every other column becomes inputs, in the way of the preparation that is fitted over all clients: numbers less their
     mean and over their deviation, an input for each category, parts of dates. Ids are left out. `federation.notes` says
@@ -102,6 +106,7 @@ def from_frame(
     return prepare(replace(made, kind="table"))
 
 
+@list_settings(OPTIONS_TITLE, OwnData, without=PARAMETERS)
 def from_file(
     path: str | PathLike[str],
     *,
@@ -114,11 +119,13 @@ def from_file(
     """A federation from a file that holds the table that `from_frame` asks for.
 
     CSV, separated by commas, semicolons or tabs, also packed (.csv.gz); parquet; or .npz with arrays of these names.
+    `client`, `label` and `test` are as in `from_frame`; `seed` decides which rows are held out.
     """
     own = own_data(str(Path(path)), {**options, "client": client, "label": label, "test": test})
     return prepare(own.federation(checked_seed(seed, own.path)))
 
 
+@list_settings(OPTIONS_TITLE, OwnData, without=PARAMETERS)
 def from_folder(
     path: str | PathLike[str],
     *,
@@ -136,7 +143,7 @@ def from_folder(
     `label`; columns become inputs as in `from_frame`.
 
     Classes are the labels that occur with any client, numbered in sorted order: see `federation.class_names`. Hidden
-    files are left out.
+    files are left out. `test` is the share of each client's examples that is held out, `seed` decides which.
     """
     own = own_data(str(Path(path)), {**options, "label": label, "test": test})
     if not Path(path).is_dir():

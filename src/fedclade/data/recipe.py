@@ -44,6 +44,7 @@ from typing import Protocol
 
 from fedclade.core import InputError
 from fedclade.core.settings import build_settings, settings_table
+from fedclade.core.settings_help import list_settings, summary_of
 from fedclade.data.federation import Federation
 from fedclade.data.own import OwnData
 from fedclade.data.registry import WORLDS, World, source_named
@@ -148,6 +149,10 @@ def read_recipe(table: Mapping[str, object], where: str = "data") -> Recipe:
 def build(*, source: str, world: str = "", seed: int = 0, **settings: object) -> Federation:
     """The federation of a source spread by a world; the world's own settings stand beside it.
 
+    source      where examples come from: a name of `fedclade data list`
+    world       how they are spread over clients: a name of `fedclade worlds`
+    seed        decides what is drawn
+
     `fewer`, `newcomers` and `drift` are mappings of their settings: `build(..., drift={"round": 10})`.
     """
     if type(seed) is not int or seed < 0:
@@ -156,6 +161,10 @@ def build(*, source: str, world: str = "", seed: int = 0, **settings: object) ->
         do = "fc.data.from_file(path, client=..., label=...), or fc.data.from_folder(path)"
         raise InputError("own files are no world", where="source", got=repr(source), need="a source", do=do)
     return read_recipe({"source": source, **({"world": world} if world else {}), **settings}).federation(seed)
+
+
+for each, kind in {**WORLDS.registered_entries, **MODIFIERS}.items():
+    list_settings(f"Settings of {each}, with their defaults. {summary_of(kind)}", kind)(build)
 
 
 def required_text(table: Mapping[str, object], key: str, where: str, do: str) -> str:

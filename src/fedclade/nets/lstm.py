@@ -67,7 +67,9 @@ class LSTM:
     vocabulary: Annotated[int, Field(ge=2, le=10**7)] = 10_002
     """Numbers that a word may have: AG-News has 10,000 words, one for others, one for nothing."""
     embedding: Width = 200
+    """Numbers that stand for a word."""
     hidden: Width = 256
+    """Units in each of its two layers."""
 
     def build(self, inputs: tuple[int, ...], classes: int) -> nn.Module:
         """Texts (words,)."""

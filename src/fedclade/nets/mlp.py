@@ -14,7 +14,9 @@ class MLP:
     """One hidden layer with ReLU (FLT): 159,010 parameters for 28 x 28 and 10 classes."""
 
     hidden: Annotated[int, Field(ge=1, le=10**6)] = 200
+    """Units in the hidden layer."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.5
+    """The share of them that a step of training leaves out."""
 
     def build(self, inputs: tuple[int, ...], classes: int) -> nn.Module:
         """Any shape of input is flattened."""

@@ -29,6 +29,7 @@ class RunSettings:
     """How many rounds, with which share of the clients, how often evaluated, from which seed."""
 
     rounds: Annotated[int, Field(ge=1, le=10**9)] = 100
+    """Rounds of training."""
     participation: Annotated[float, Field(gt=0, le=1)] = 0.2
     """The share of the clients that a round asks (rho)."""
     evaluate_every: Annotated[int, Field(ge=1, le=10**9)] = 5
@@ -42,6 +43,7 @@ class EngineSettings:
     """Worker processes of this machine are the clients."""
 
     name: Literal["simulated"] = "simulated"
+    """In TOML it says which engine this is."""
     workers: Annotated[int, Field(ge=0, le=256)] = 2
     """Processes, one thread each; 0: none but this one. The result does not depend on it."""
     path: Literal["auto", "general"] = "auto"
@@ -56,6 +58,7 @@ class FlowerSettings:
     """Flower carries the messages: to its own simulation on Ray, or to real sites."""
 
     name: Literal["flower"] = "flower"
+    """In TOML it says which engine this is."""
     workers: Annotated[int, Field(ge=1, le=256)] = 2
     """Simulation: Ray's processes, one thread each. The result does not depend on it."""
     ray: str = ""
@@ -65,10 +68,13 @@ class FlowerSettings:
     wait_seconds: Seconds = 600.0
     """How long to wait for clients before the run stops; it can be resumed."""
     train_seconds: Seconds = 600.0
-    """A reply to `train` or `train_mean` that takes longer is missing; likewise the verbs below."""
+    """The deadline of `train`, `train_mean` and `train_best`: a reply that takes longer is missing."""
     losses_seconds: Seconds = 600.0
+    """The same for `losses`."""
     evaluate_seconds: Seconds = 600.0
+    """The same for `evaluate`."""
     sketch_seconds: Seconds = 600.0
+    """The same for whatever a client tells of its data: sketches, moments, columns."""
     enrol_seconds: Seconds = 120.0
     """How long a node may take to say its name; the run does not wait for it."""
 

@@ -22,6 +22,7 @@ class Congruent(WorldSettings):
     """Other classes for each half of the clients, one model for all (CFL, figure 8); one group."""
 
     clients: Annotated[int, Field(ge=2, le=10**6)] = 2
+    """How many clients: every other one is of the same half."""
 
     def spread(self, source: Source, seed: int) -> Federation:
         """Every example goes to one client of the half that its class belongs to."""

@@ -29,7 +29,9 @@ class Dominant(WorldSettings):
     """All classes for every client, some of them dominant in each group (ABC: 2C-1, 2C-2, 5C)."""
 
     clients: PositiveCount = 10
+    """How many clients; ABC has 10 and 50."""
     mix: Mix = "2C-1"
+    """Which classes are dominant: the lower or the upper half; the even or the odd ones; or one of five."""
     examples: PositiveCount = 500
     """Examples of each client, test share included."""
     dominance: Annotated[float, Field(ge=0, lt=1)] = 0.0

@@ -16,6 +16,7 @@ class LabelSwap(GroupedWorldSettings):
     """Each group has two labels exchanged, another pair in each (CFL)."""
 
     skew: Skew = 0.0
+    """Label skew inside the groups: a Dirichlet distribution's alpha, small for clients with few classes; 0: none."""
 
     def spread(self, source: Source, seed: int) -> Federation:
         """Examples dealt at random; two labels exchanged in each group, train and test alike."""

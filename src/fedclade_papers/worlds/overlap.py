@@ -22,6 +22,7 @@ class Overlap(GroupedWorldSettings):
     """Three classes a group in a ring, neighbours share one (FLT, scenario 2)."""
 
     groups: int = 5
+    """How many planted groups: one for every two classes."""
     shared: Literal["halves", "same"] = "halves"
     """A shared class: one half of its images for each side, or the same images for both (as published)."""
 

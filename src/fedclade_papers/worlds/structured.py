@@ -25,7 +25,9 @@ class Structured(GroupedWorldSettings):
     """Groups of classes with power-law sizes inside (FLT, scenario 4)."""
 
     clients: PositiveCount = 240
+    """How many clients; FLT has 2,400, 600 and 240."""
     groups: PositiveCount = 10
+    """How many planted groups: the classes over `classes_each`, rounded up."""
     classes_each: PositiveCount = 5
     """Classes of a group; the last group has what is left."""
     padded: bool = False

@@ -26,6 +26,7 @@ class Drift:
     share: Annotated[float, Field(gt=0, le=1)] = 0.1
     """Of the clients; at least one, two where they exchange."""
     kind: Literal["group", "rotate", "gain"] = "group"
+    """Pairs of clients exchange their data; images turn by a quarter; or clients gain the classes that they lacked."""
 
     @property
     def last_round(self) -> int:

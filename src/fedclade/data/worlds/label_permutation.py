@@ -19,6 +19,7 @@ class LabelPermutation(GroupedWorldSettings):
     """Each group names the classes in its own way (CFL)."""
 
     skew: Skew = 0.0
+    """Label skew inside the groups: a Dirichlet distribution's alpha, small for clients with few classes; 0: none."""
 
     def spread(self, source: Source, seed: int) -> Federation:
         """Examples dealt at random; a random permutation of the labels for each group, train and test alike."""

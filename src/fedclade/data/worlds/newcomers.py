@@ -22,6 +22,7 @@ class Newcomers:
     share: Annotated[float, Field(gt=0, lt=1)] = 0.2
     """Of the clients, with origin = "known"."""
     origin: Literal["known", "new"] = "known"
+    """From all groups; or one whole group, whatever the share."""
 
     @property
     def last_round(self) -> int:

@@ -18,6 +18,7 @@ class Rotation(GroupedWorldSettings):
     groups: Annotated[int, Field(ge=1, le=4)] = 4
     """Each is turned by another number of quarters."""
     skew: Skew = 0.0
+    """Label skew inside the groups: a Dirichlet distribution's alpha, small for clients with few classes; 0: none."""
 
     def spread(self, source: Source, seed: int) -> Federation:
         """Examples dealt at random; each group's images turned, train and test alike."""

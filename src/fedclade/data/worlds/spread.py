@@ -22,6 +22,7 @@ class WorldSettings:
     """The settings of every world."""
 
     clients: PositiveCount = 20
+    """How many clients."""
     test: Annotated[float, Field(gt=0, lt=1)] = 0.2
     """With test_on = "own", the share of its examples that a client is tested on."""
     test_on: Literal["own", "group"] = "own"
@@ -33,6 +34,7 @@ class GroupedWorldSettings(WorldSettings):
     """The settings of every world with planted groups."""
 
     groups: PositiveCount = 4
+    """How many planted groups."""
     group_sizes: tuple[PositiveCount, ...] = ()
     """Counts or proportions of clients, such as (60, 25, 10, 4, 1); empty: alike."""
 

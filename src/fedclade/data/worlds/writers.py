@@ -19,6 +19,7 @@ class Writers:
     """Every client is one writer (FLT, scenario 3); natural, no planted groups."""
 
     clients: Annotated[int, Field(ge=1, le=10**6)] = 200
+    """How many of the source's writers are drawn."""
 
     def spread(self, source: Source, seed: int) -> Federation:
         """So many writers, drawn from those with training and test examples; each keeps all that it wrote."""

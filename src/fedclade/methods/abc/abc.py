@@ -40,7 +40,9 @@ class ABC:
     """FedAvg with participants that are chosen by their updates."""
 
     score: SelectionKind = "groups"
-    """What a check-in asks drifts for; `random` and `balanced` (the least used) ask nothing: to compare with."""
+    """How a check-in compares drifts: by groups of similar directions, the first principal component, the cosine to the
+    mean, or the attention of a network, the paper's or ours. `random` and `balanced` (the least used) compare nothing.
+    """
     check_in: CheckIn = 50
     """Rounds between check-ins, in which all clients are asked; the first round is one.
 

@@ -44,7 +44,7 @@ class Selection:
     """Which clients take part in a round, in any method that samples."""
 
     selection: SelectionKind = "random"
-    """At random; the least used (`balanced`); or by drifts: see `ScoreKind`."""
+    """At random; the least used (`balanced`); or by the drifts of their models, compared as in ABC's `score`."""
     check_in: CheckIn = 50
     """Rounds between check-ins, in which all clients are asked; the first round is one. Or "change": as in ABC."""
     network: str = ""

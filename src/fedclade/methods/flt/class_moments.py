@@ -51,6 +51,7 @@ class ClassMoments:
     """Clients tell count, mean and variance of every label. Sees features and labels."""
 
     kind: Literal["class-moments"] = "class-moments"
+    """In TOML it says which signature this is."""
     min_label_examples: Annotated[int, Field(ge=1)] = 1
     """A client tells nothing of labels with fewer examples."""
     noise: Annotated[float, Field(ge=0, le=100)] = 0.0

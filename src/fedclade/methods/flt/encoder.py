@@ -63,6 +63,7 @@ class Encoder:
     """Clients send a few points of their encoded examples. Sees features only."""
 
     kind: Literal["encoder"] = "encoder"
+    """In TOML it says which signature this is."""
     name: str = "fashion-mnist"
     """The encoder's name, or its file."""
     points: Annotated[int, Field(ge=1, le=1000)] | Literal["classes"] = 5
@@ -80,7 +81,7 @@ class Encoder:
     distance: PointDistance = "nearest"
     """Between sets of points: mean of nearest both ways, smallest (the paper), or matched (its code)."""
     cut: Literal["average", "ward", "components"] = "average"
-    """How distances become groups: see above."""
+    """How distances become groups: average linkage, Ward's tree of what is near (the paper), components (its code)."""
 
     @model_validator(mode="after")
     def check_combinations(self) -> Self:
