@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedclade.core import ClientId, InputError, generator
+from fedclade.core.task import Labels
 from fedclade.data.examples import Index
 
 
@@ -52,15 +53,27 @@ def deal(index: Index, shares: int, rng: np.random.Generator) -> list[Index]:
     return [np.sort(share) for share in np.array_split(rng.permutation(index), shares)]
 
 
-def split(index: Index, labels: NDArray[np.int64], test: float, key: tuple[int | str, ...]) -> tuple[Index, Index]:
+def strata(labels: Labels) -> NDArray[np.int64]:
+    """The class of each example for a split: of several flags the rarest that it has; of numbers there are none."""
+    if labels.dtype == np.int64:
+        classes: NDArray[np.int64] = labels
+        return classes
+    if labels.ndim == 1:
+        return np.zeros(len(labels), np.int64)
+    counts = labels.sum(axis=0, dtype=np.int64)
+    rarest: NDArray[np.int64] = np.where(labels > 0, counts, len(labels) + 1).argmin(axis=1)
+    return np.where(labels.any(axis=1), rarest, labels.shape[1])
+
+
+def split(index: Index, labels: Labels, test: float, key: tuple[int | str, ...]) -> tuple[Index, Index]:
     """The positions in two parts, to learn from and to be tested on: a share for testing, at least one in each.
 
-    One example of every class is learned from, so that no client is tested on a class that it never saw; where every
-    class has one example only, one of them is tested on all the same.
+    Labels are those of the pool. One example of every class is learned from, so that no client is tested on a class
+    that it never saw; where every class has one example only, one of them is tested on all the same.
     """
     order = generator(*key).permutation(index)
     first = np.zeros(len(order), bool)
-    first[np.unique(labels[order], return_index=True)[1]] = True
+    first[np.unique(strata(labels[order]), return_index=True)[1]] = True
     free = order[~first]
     wanted = min(max(round(test * len(index)), 1), len(index) - 1)
     tested = free[:wanted] if len(free) else order[:1]
