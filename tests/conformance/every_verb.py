@@ -35,8 +35,10 @@ class EveryVerb:
     def start(self, fleet: Fleet, first: First, now: Round) -> tuple[Remembered, Facts]:
         described = fleet.moments(fleet.clients(), "public", 1, 0.5, now)
         one = fleet.clients()[:1]
-        tuned = fleet.train_mean(Assignment.of_one(fleet.weights("fashion-mnist"), one), now, "fashion-mnist").rows[0]
-        encoded = fleet.sketch(one, Sketching("fashion-mnist", 1, tuned), now)
+        weights = fleet.weights("fashion-mnist")  # none where examples are no images
+        if len(weights):
+            weights = fleet.train_mean(Assignment.of_one(weights, one), now, "fashion-mnist").rows[0]
+        encoded = fleet.sketch(one, Sketching("fashion-mnist", 1, weights), now)
         sums = fleet.scatter(fleet.clients(), "pixels", now)
         basis = np.stack([sums.total / sums.examples, *sums.products[:4] / sums.examples]).astype(np.float32)
         sketches = [

@@ -29,6 +29,8 @@ from fedclade.store.events import RefusedReply, TrafficEvent
 from fedclade.store.run_folder import RunFolder
 from fedclade.testing import drop_replies, play_run
 from fedclade.testing.checks import without_time
+from fedclade.testing.toys import ToyTask
+from fedclade.testing.toys import two_groups as two_groups_of
 
 LIAR = "client-02"
 
@@ -73,6 +75,14 @@ def test_agrees_with_the_simulated_fleet(method: AnyMethod, two_groups: Federati
     """Replies arrive last first, and nodes are numbered in another order than clients."""
     here, _ = play_run(method, two_groups, tmp_path / "here")
     there, _ = play_run(method, two_groups, tmp_path / "there", fleet=loopback(two_groups, "logistic"))
+    assert without_time(there) == without_time(here)
+
+
+@pytest.mark.parametrize("task", ["regression", "multi-label"])
+def test_agrees_on_other_tasks(method: AnyMethod, task: ToyTask, tmp_path: Path) -> None:
+    toy = two_groups_of(task)
+    here, _ = play_run(method, toy, tmp_path / "here")
+    there, _ = play_run(method, toy, tmp_path / "there", fleet=loopback(toy, "logistic"))
     assert without_time(there) == without_time(here)
 
 

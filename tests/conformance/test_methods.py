@@ -8,7 +8,7 @@ from conformance.every_verb import EveryVerb
 from conformance.flt_encoder import FLTEncoder
 from fedclade.methods import METHODS, FedAvg, register
 from fedclade.testing import CHECKS, check_method
-from fedclade.testing.checks import finds_planted_groups
+from fedclade.testing.checks import GROUP_CHECKS
 
 register("every-verb", EveryVerb, finds_groups=True)
 register("flt-encoder", FLTEncoder)  # the planted groups differ in labels only, which points do not see
@@ -22,9 +22,10 @@ def test_conforms(method: str, check: str, tmp_path: Path) -> None:
     CHECKS[check](METHODS[method].made(), tmp_path / "run")
 
 
+@pytest.mark.parametrize("check", GROUP_CHECKS, ids=lambda name: name.replace(" ", "_"))
 @pytest.mark.parametrize("name", [name for name, known in METHODS.items() if known.finds_groups])
-def test_finds_planted_groups(name: str, tmp_path: Path) -> None:
-    finds_planted_groups(METHODS[name].made(), tmp_path / "run")
+def test_finds_planted_groups(name: str, check: str, tmp_path: Path) -> None:
+    GROUP_CHECKS[check](METHODS[name].made(), tmp_path / "run")
 
 
 def test_all_that_is_wrong_is_said_at_once() -> None:

@@ -173,7 +173,6 @@ def test_datasets_of_torch_are_taken() -> None:
     labels = torch.zeros(10, 3)
     for items in (
         TensorDataset(labels),
-        TensorDataset(labels, labels),
         TensorDataset(labels[:0]),
         pd.DataFrame(INPUTS),
     ):

@@ -1,12 +1,14 @@
 """What groups of a user's own data are like, in words and in figures."""
 
+import re
+
 import numpy as np
 import pytest
 
-from fedclade.data import from_arrays
+from fedclade.data import Federation, from_arrays
 from fedclade.report.plots.layout import safe_name
 from fedclade.report.plots.profiles import feature_means, label_shares
-from fedclade.report.profiles import GroupProfile, share_errors, with_statements
+from fedclade.report.profiles import GroupProfile, profiles, share_errors, with_statements
 from fedclade.runs.own_groups import GroupAnswer, find_own_groups
 from report.folders import there
 
@@ -49,3 +51,57 @@ def test_long_names_stand_upright_and_are_whole_where_one_points() -> None:
     assert not np.signbit(figure.data[0].z[0][0])  # no -0.0
     short = there(label_shares([of_shares("one", 5, 0.5), of_shares("two", 5, 0.5)], ["0", "1"]))
     assert short.layout.xaxis.tickangle == 0
+
+
+def federation_of_numbers(shift: float) -> Federation:
+    """Eight sites in two halls: what the first input says of the label is turned around in the second."""
+    rng = np.random.default_rng(0)
+    sites = {}
+    for site in range(8):
+        inputs = rng.normal(size=(200, 3))
+        sign = 1 if site < 4 else -1
+        sites[f"site-{site}"] = (inputs, 100 + 20 * sign * inputs[:, 0] + rng.normal(size=200) + shift * (sign < 0))
+    return from_arrays(sites)
+
+
+def test_a_regression_has_its_groups_in_the_labels_own_unit() -> None:
+    answer = find_own_groups(federation_of_numbers(0.0))
+    assert [group[0] for group in answer.found.groups] == ["site-0", "site-4"]
+    one, other = profiles(answer)
+    lowest, highest = answer.class_names[0], answer.class_names[-1]
+    assert lowest.startswith("under 7")  # the lowest tenth of a normal 100 +- 20 ends at 74
+    assert highest.startswith("from 12")
+    assert {f"input 0 {sign} where label {where}" for sign, where in zip("+-", (highest, lowest), strict=True)} == {
+        re.sub(r" ([+-])\d.\d deviations", r" \1", words)
+        for words in one.statements
+        if highest in words or lowest in words
+    }
+    assert one.label_mean == pytest.approx(100, abs=3)
+    assert not any("in the mean" in words for words in (*one.statements, *other.statements))
+
+
+def test_the_mean_of_a_label_is_told_where_it_differs() -> None:
+    answer = find_own_groups(federation_of_numbers(60.0))
+    one, other = (each for each in profiles(answer))
+    values = [
+        float(part)
+        for part in re.findall(r"label (\d+\.?\d*) in the mean \(others (\d+\.?\d*)\)", one.statements[0])[0]
+    ]
+    assert values == [pytest.approx(100, abs=2), pytest.approx(160, abs=2)]
+    assert [one.label_mean, other.label_mean] == [pytest.approx(value, abs=0.1) for value in values]
+
+
+def test_flags_have_shares_that_need_not_add_up() -> None:
+    """In the first four sites all examples are wet and half are cold; in the others none is wet."""
+    rng = np.random.default_rng(0)
+    cold = np.arange(100) % 2
+    sites = {
+        f"site-{site}": (rng.normal(size=(100, 2)), np.stack([np.full(100, site < 4), cold], axis=1))
+        for site in range(8)
+    }
+    answer = find_own_groups(from_arrays(sites))
+    one, other = profiles(answer)
+    assert answer.class_names == ("0", "1", "no flag")
+    assert one.shares.tolist() == [1, 0.5, 0]
+    assert other.shares.tolist() == [0, 0.5, 0.5]
+    assert set(one.statements) >= {"flag 0: 100 % (others 0 %)", "no flag: 0 % (others 50 %)"}

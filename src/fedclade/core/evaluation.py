@@ -217,7 +217,7 @@ def number_metrics(found: Evaluation) -> dict[str, float]:
     return {
         "rmse": math.sqrt(found.mean_score),
         "mae": float(absolute / count),
-        "r2": 1 - float(found.score[0]) / spread if spread > 0 else math.nan,
+        "r2": float(1 - found.score[0] / spread) if spread > 0 else math.nan,
     }
 
 

@@ -12,6 +12,7 @@ A task belongs to a federation and travels to sites with every message; what of 
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
@@ -30,6 +31,7 @@ LossName: TypeAlias = Literal["default", "mse", "huber"]
 Labels: TypeAlias = NDArray[Any]  # of three types
 """(n,) int64 or float32, or (n, flags) uint8."""
 MAX_CONFUSION = 64  # classes: of more, only each class's own counts are sent and no confusion matrix
+LABEL_BINS = 10  # kinds of labels of a regression: intervals with about as many examples each
 MAX_CLASSES_COUNTED = 10_000  # classes: of more, only how many examples are right
 
 
@@ -103,8 +105,22 @@ class Task:
 
     @property
     def label_kinds(self) -> int:
-        """How many kinds of labels are told apart where groups are looked for."""
-        return len(self.edges) + 1 if self.labels == "number" else self.count
+        """How many kinds of labels are told apart where groups are looked for: no flag at all is one more kind."""
+        if self.labels == "number":
+            return len(self.edges) + 1
+        return self.count + (self.labels == "flags")
+
+    @property
+    def kind_names(self) -> tuple[str, ...]:
+        """The kinds of labels in words, those of a number in its own unit; none where all labels are alike."""
+        if self.labels == "number":
+            bounds = [f"{edge * self.scale + self.centre:.4g}" for edge in self.edges]
+            between = [f"{low} to {high}" for low, high in pairwise(bounds)]
+            return (f"under {bounds[0]}", *between, f"from {bounds[-1]}") if bounds else ()
+        names = self.names or tuple(str(number) for number in range(self.count))
+        if self.labels == "flags":
+            return (*names, "no flag")
+        return names if self.count > 1 else ()
 
     @property
     def metric_names(self) -> tuple[str, ...]:
@@ -138,7 +154,7 @@ class Task:
     def kinds_of(self, labels: Labels) -> NDArray[np.bool_]:
         """(examples, label kinds): which kinds of label each example has."""
         if self.labels == "flags":
-            return labels.astype(bool)
+            return np.concatenate([labels > 0, ~labels.any(axis=1, keepdims=True)], axis=1)
         numbers = np.digitize(labels, self.edges) if self.labels == "number" else labels
         return np.asarray(np.eye(self.label_kinds, dtype=bool)[numbers])
 

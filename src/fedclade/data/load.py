@@ -91,7 +91,7 @@ def from_frame(
     The table is a pandas or polars frame, a pyarrow table, a Dataset of Hugging Face, a list of dicts, or a mapping of
     columns. `client` is the column that names the client of a row, `label` that of its label. Text is a class, and `01`
     and `1` are two; numbers with a fraction make a regression; several columns of 0 and 1 are flags: `task` says what
-    is learned where that is not clear. `test` is the share of each client's rows that is held out, `seed` decides which;
+    is learned where that is not clear. `test` is the share of each client's rows that is held out, by `seed`;
     or a second table with these rows. `name` is what errors and reports call it.
 
     Every other column becomes inputs, in the way of the preparation that is fitted over all clients: numbers less their

@@ -7,12 +7,11 @@ import numpy as np
 
 from fedclade.core import ClientId, InputError, Round
 from fedclade.core.preparation import Numbers, sort_labels
-from fedclade.core.task import Task, TaskKind
+from fedclade.core.task import LABEL_BINS, Task, TaskKind
 from fedclade.fleet import Fleet
 from fedclade.fleet.results import ClientTable
 from fedclade.preparation.quantiles import sketch_numbers
 
-LABEL_BINS = 10  # kinds of labels of a regression, about as many examples of each
 MAX_LABELS = 1000  # classes that clients may tell together
 MAX_FEW = 20  # different numbers of a client: with more, a label of numbers is no classification
 MAX_SHOWN = 10  # names that a message shows

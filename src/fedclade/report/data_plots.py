@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedclade.core import ClientId, InputError
+from fedclade.core.task import LabelForm
 from fedclade.data.examples import Part, Source
 from fedclade.data.federation import Federation
 from fedclade.report.canvas import new_figure
@@ -20,6 +21,11 @@ ENDINGS = (".png", ".svg", ".pdf")
 MAX_CLASSES = 50  # rows of the grid of examples
 EXAMPLES_PER_CLASS = 12
 MAX_NAMED_CLIENTS = 60  # with more clients than these their names would not be readable
+AXIS_LABELS: dict[LabelForm, str] = {
+    "class": "class, as the client calls it",
+    "number": "interval of the label, from low to high",
+    "flags": "flag; the last one is none at all",
+}
 
 
 def draw_examples(source: Source, path: Path) -> Path:
@@ -48,9 +54,10 @@ def draw_world(federation: Federation, path: Path) -> Path:
     """Draw clients against classes as a heat map, ordered by group, with the size of each client beside it."""
     clients, groups = order_by_group(federation)
     counts = class_counts(federation, clients)
-    sums = counts.sum(axis=1)
+    sums = np.array([len(federation[client].train) for client in clients])
     few = len(clients) <= MAX_NAMED_CLIENTS
-    figure = new_figure(max(6.5, min(14, 0.3 * federation.classes + 5)), max(3.5, min(12, 0.22 * len(clients) + 2)))
+    kinds, task = counts.shape[1], federation.task
+    figure = new_figure(max(6.5, min(14, 0.3 * kinds + 5)), max(3.5, min(12, 0.22 * len(clients) + 2)))
     heat, sizes = figure.subplots(1, 2, sharey=True, width_ratios=(3, 1))
     shares = heat.imshow(counts / sums[:, None], aspect="auto", cmap=SHARE_SCALE, vmin=0, interpolation="nearest")
     colours = [group_colour(group) for group in groups]
@@ -64,9 +71,9 @@ def draw_world(federation: Federation, path: Path) -> Path:
             middle, across = (start + stop - 1) / 2, sizes.get_yaxis_transform()
             sizes.text(1.02, middle, f"group {groups[start]}", transform=across, va="center")
     heat.set_yticks(np.arange(len(clients)) if few else [], clients if few else [])
-    heat.set_xticks(np.arange(federation.classes)[:: 1 + federation.classes // 60])
+    heat.set_xticks(np.arange(kinds)[:: 1 + kinds // 60])
     heat.tick_params(labelsize=8)
-    heat.set_xlabel("class, as the client calls it")
+    heat.set_xlabel(AXIS_LABELS[task.labels])
     heat.set_ylabel("client" if few else f"{len(clients):,} clients")
     sizes.set_xlabel("examples")
     figure.colorbar(shares, ax=heat, location="top", shrink=0.5, label="share of the client's examples")
@@ -83,8 +90,8 @@ def order_by_group(federation: Federation) -> tuple[list[ClientId], list[int]]:
 
 
 def class_counts(federation: Federation, clients: list[ClientId]) -> NDArray[np.int64]:
-    """How many training examples of each class each client has: (clients, classes)."""
-    rows = [np.bincount(federation[client].train.labels, minlength=federation.classes) for client in clients]
+    """How many training examples of each class, or other kind of label, each client has: (clients, kinds)."""
+    rows = [federation.task.kinds_of(federation[client].train.labels).sum(axis=0) for client in clients]
     counts: NDArray[np.int64] = np.stack(rows)
     return counts
 

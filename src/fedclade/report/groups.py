@@ -88,6 +88,7 @@ def as_json(answer: GroupAnswer) -> object:
                     "clients": list(each.clients),
                     "examples": each.examples,
                     "label_shares": by_name(labels, each.shares),
+                    "label_mean": None if math.isnan(each.label_mean) else float(f"{each.label_mean:.6g}"),
                     "feature_means": by_name(features, each.means),
                     "telling": list(each.statements),
                 }

@@ -1,11 +1,16 @@
-"""What distinguishes each group that was found in a user's own data: shares of labels, and means of features."""
+"""What distinguishes each group that was found in a user's own data: shares of labels, and means of features.
 
+The labels of a regression count as intervals of equally many examples, and have a mean of their own.
+"""
+
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedclade.core import ClientId
+from fedclade.core.task import Task
 from fedclade.runs.own_groups import GroupAnswer
 
 MAX_STATEMENTS = 3  # about a group
@@ -23,12 +28,15 @@ class GroupProfile:
     clients: tuple[ClientId, ...]
     examples: int
     shares: NDArray[np.float64]
-    """(labels,): the part of its examples that has each label; empty without labels."""
+    """(labels,): the part of its examples that has each label, or flag; empty without labels."""
     means: NDArray[np.float64]
     """(features,): less the means of all examples; numbers in deviations, features that are 0 or 1 as shares; empty
     for images."""
     means_by_label: NDArray[np.float64]
     """(labels, features): the same for the examples of one label, against all examples of that label."""
+    label_mean: float = math.nan
+    """Of a regression, in the label's unit."""
+    label_deviation: float = math.nan
     statements: tuple[str, ...] = ()
     """What is most unlike the others, in words."""
 
@@ -55,25 +63,24 @@ def group_names(members: tuple[tuple[ClientId, ...], ...], has_groups: bool) -> 
 
 def profile(answer: GroupAnswer, name: str, clients: tuple[ClientId, ...]) -> GroupProfile:
     """The profile of these clients, without statements."""
-    labels = np.concatenate([answer.labels(client) for client in clients])
-    classes = len(answer.class_names)
-    shares = np.bincount(labels, minlength=classes) / len(labels) if classes else np.zeros(0)
+    kinds = np.concatenate([answer.label_kinds(client) for client in clients])
+    kinds = kinds[:, : len(answer.class_names)]  # one kind that all examples have tells nothing
     means, by_label = np.zeros(0), np.zeros((0, 0))
     if answer.names:
         rows = np.concatenate([answer.inputs(client) for client in clients])
         means = rows.mean(axis=0)
-        by_label = label_means(rows, labels, classes)
-    return GroupProfile(name, clients, len(labels), shares, means, by_label)
+        by_label = label_means(rows, kinds)
+    made = GroupProfile(name, clients, len(kinds), kinds.mean(axis=0), means, by_label)
+    numbers = np.concatenate([answer.label_numbers(client) for client in clients])
+    return replace(made, label_mean=numbers.mean(), label_deviation=numbers.std()) if len(numbers) else made
 
 
-def label_means(rows: NDArray[np.float64], labels: NDArray[np.int64], classes: int) -> NDArray[np.float64]:
+def label_means(rows: NDArray[np.float64], kinds: NDArray[np.bool_]) -> NDArray[np.float64]:
     """(labels, features): the mean of each label's examples; NaN where there are none."""
-    counts = np.bincount(labels, minlength=classes)
-    sums = np.zeros((classes, rows.shape[1]))
-    if classes:
-        np.add.at(sums, labels, rows)
-    with np.errstate(invalid="ignore"):
-        return np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], np.nan)
+    counts = kinds.sum(axis=0)[:, None]
+    sums = kinds.T.astype(np.float64) @ rows
+    means: NDArray[np.float64] = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
+    return means
 
 
 def share_errors(mine: GroupProfile, others: list[GroupProfile]) -> NDArray[np.float64]:
@@ -85,6 +92,34 @@ def share_errors(mine: GroupProfile, others: list[GroupProfile]) -> NDArray[np.f
     return errors
 
 
+def label_phrases(task: Task) -> list[str]:
+    """Each kind of label in words."""
+    if task.labels == "number":
+        return [f"{label_name(task)} {interval}" for interval in task.kind_names]
+    if task.labels == "flags":
+        return [*(f"flag {name}" for name in task.kind_names[:-1]), *task.kind_names[-1:]]
+    return [f"label {name}" for name in task.kind_names]
+
+
+def label_name(task: Task) -> str:
+    """What the number that is learned is called."""
+    return task.names[0] if task.names else "label"
+
+
+def label_mean_statement(task: Task, mine: GroupProfile, others: list[GroupProfile]) -> str:
+    """The mean label, where it is unlike the others'; empty where it is not, or there is none."""
+    if math.isnan(mine.label_mean):
+        return ""
+    sizes = np.array([each.examples for each in others], np.float64)
+    there = float(np.average([each.label_mean for each in others], weights=sizes))
+    apart = abs(mine.label_mean - there) / task.scale
+    variances = np.average([each.label_deviation**2 for each in others], weights=sizes) / sizes.sum()
+    noise = math.sqrt(mine.label_deviation**2 / mine.examples + variances) / task.scale
+    if apart < max(MIN_MEAN_DIFFERENCE, MIN_STANDARD_ERRORS * noise):
+        return ""
+    return f"{label_name(task)} {mine.label_mean:.4g} in the mean (others {there:.4g})"
+
+
 def with_statements(answer: GroupAnswer, mine: GroupProfile, all_profiles: list[GroupProfile]) -> GroupProfile:
     """The profile with what sets it apart from all others taken together, the strongest first."""
     others = [each for each in all_profiles if each is not mine]
@@ -93,15 +128,17 @@ def with_statements(answer: GroupAnswer, mine: GroupProfile, all_profiles: list[
     weights = np.array([each.examples for each in others], np.float64)
     said: list[tuple[float, str]] = []
     names, labels, numbers = answer.names, answer.class_names, answer.are_numbers
+    phrases = label_phrases(answer.federation.task)
+    if words := label_mean_statement(answer.federation.task, mine, others):
+        said.append((math.inf, words))  # it comes first
     if labels:
         there = np.average([each.shares for each in others], axis=0, weights=weights)
         apart = np.abs(mine.shares - there)
         limit = MIN_STANDARD_ERRORS * share_errors(mine, others)
         for label in np.flatnonzero((apart >= MIN_SHARE_DIFFERENCE) & (apart > limit)):
             share, other = 100 * mine.shares[label], 100 * there[label]
-            said.append(
-                (apart[label] / SHARE_OF_A_DEVIATION, f"label {labels[label]}: {share:.0f} % (others {other:.0f} %)")
-            )
+            words = f"{phrases[label]}: {share:.0f} % (others {other:.0f} %)"
+            said.append((apart[label] / SHARE_OF_A_DEVIATION, words))
     if names:
         apart = mine.means - np.average([each.means for each in others], axis=0, weights=weights)
         spread = np.sqrt(np.clip(answer.means * (1 - answer.means), 0, None))
@@ -127,7 +164,7 @@ def with_statements(answer: GroupAnswer, mine: GroupProfile, all_profiles: list[
             size = f"{inside[label, feature]:+.1f} deviations"
             if not numbers[feature]:
                 size = f"{100 * inside[label, feature]:+.0f} points"
-            words = f"{names[feature]} {size} where label {labels[label]}"
+            words = f"{names[feature]} {size} where {phrases[label]}"
             said.append((abs(beyond[label, feature]) / (1.0 if numbers[feature] else SHARE_OF_A_DEVIATION), words))
     said.sort(key=lambda each: -each[0])
     return replace(mine, statements=tuple(words for _, words in said[:MAX_STATEMENTS]))

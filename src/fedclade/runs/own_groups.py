@@ -15,6 +15,7 @@ from fedclade.clustering.distances import Matrix
 from fedclade.clustering.group_number import cut_into_groups, sample_clients, stability
 from fedclade.core import ClientId, InputError, Moments, generator
 from fedclade.core.moments import label_moments
+from fedclade.core.task import Labels
 from fedclade.data import Federation
 from fedclade.methods import FLT
 from fedclade.methods.flt.class_moments import MIN_SEPARATION, groups_of_moments
@@ -77,12 +78,21 @@ class GroupAnswer:
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """Of the labels; empty where there are none."""
-        made = self.federation
-        return made.class_names or (tuple(map(str, range(made.classes))) if made.classes > 1 else ())
+        """Of the kinds of labels: classes, flags, or intervals of a number; empty where there are none."""
+        return self.federation.task.kind_names
 
-    def labels(self, client: ClientId) -> NDArray[np.int64]:
-        """(examples,) of a client."""
+    def label_kinds(self, client: ClientId) -> NDArray[np.bool_]:
+        """(examples, kinds of labels) of a client: which one has which."""
+        return self.federation.task.kinds_of(self._labels(client))
+
+    def label_numbers(self, client: ClientId) -> NDArray[np.float64]:
+        """(examples,) of a client: the labels of a regression, in their own unit; none of another task."""
+        task = self.federation.task
+        if task.labels != "number":
+            return np.zeros(0)
+        return self._labels(client).astype(np.float64) * task.scale + task.centre
+
+    def _labels(self, client: ClientId) -> Labels:
         held = self.federation[client]
         return np.concatenate([held.train.labels, held.test.labels])
 
@@ -143,7 +153,7 @@ def find_own_groups(federation: Federation, *, encoder: str = "", seed: int = 0)
 
 def check(federation: Federation) -> None:
     """An error if there is nothing to compare."""
-    clients, labels, do = len(federation), federation.classes, "is this the right column?"
+    clients, labels, do = len(federation), federation.task.label_kinds, "is this the right column?"
     if clients < MIN_CLIENTS:
         got, need = f"{clients}: {', '.join(federation.clients[:MIN_CLIENTS])}", f"at least {MIN_CLIENTS}"
         raise InputError("there are too few clients to compare", where=federation.name, got=got, need=need, do=do)

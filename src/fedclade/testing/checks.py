@@ -3,34 +3,37 @@
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from fedclade.core import Groups, Round
-from fedclade.data import Federation, build
 from fedclade.fleet.simulated import simulated_fleet
 from fedclade.methods import AnyMethod, Needs
 from fedclade.nets import net_for
 from fedclade.runs.method_state import state_class
 from fedclade.store.state_codec import pack, unpack
 from fedclade.testing.play import LOCAL, Interrupted, play_run
+from fedclade.testing.toys import ToyTask, iid_clients, two_groups
 from fedclade.testing.wires import LIES, drop_replies, drop_round, lie, reverse_replies
 
 Check = Callable[[AnyMethod, Path], None]
 """Raises AssertionError unless the method does what its name says; runs are written below the folder."""
 MIN_ACCURACY = 0.8  # accuracy on ten digits; chance is 0.1
+MIN_FLAG_ACCURACY = 0.85  # share of two flags that are right; chance is a half
+MAX_ERROR = 0.25  # of a regression: RMSE, as a share of that of the mean label
 
 
 def check_method(method: AnyMethod, *, finds_groups: bool = False) -> None:
     """AssertionError with everything that the method does not do and should, or nothing.
 
-    `finds_groups`: it claims to find groups of clients whose labels contradict, given six clients and six rounds.
+    `finds_groups`: it claims to find groups of clients whose labels contradict, given six clients and six rounds,
+    whether labels are classes, numbers or flags.
     """
     failures: list[str] = []
-    wanted = {**CHECKS, **({"finds planted groups": finds_planted_groups} if finds_groups else {})}
+    wanted = {**CHECKS, **(GROUP_CHECKS if finds_groups else {})}
     with tempfile.TemporaryDirectory(prefix="fedclade-") as folder:
         for number, (name, check) in enumerate(wanted.items()):
             try:
@@ -40,18 +43,6 @@ def check_method(method: AnyMethod, *, finds_groups: bool = False) -> None:
     if failures:
         count = f"{type(method).__name__} fails {len(failures)} of {len(wanted)} checks:"
         raise AssertionError("\n  ".join([count, *failures]))
-
-
-@lru_cache(maxsize=1)
-def iid_clients() -> Federation:
-    """Six clients that draw from the same digits."""
-    return build(source="digits", world="iid", clients=6)
-
-
-@lru_cache(maxsize=1)
-def two_groups() -> Federation:
-    """Six clients in two groups with other names for the classes."""
-    return build(source="digits", world="label-permutation", clients=6, groups=2)
 
 
 def require(claim: bool, message: str) -> None:
@@ -87,9 +78,30 @@ def learns_the_toy(method: AnyMethod, folder: Path) -> None:
     require_accuracy(verdict, "after six rounds")
 
 
-def finds_planted_groups(method: AnyMethod, folder: Path) -> None:
-    _, models = play_run(method, two_groups(), folder, rounds=6, participation=1.0)
-    require(models.groups() == two_groups().truth, f"found {models.groups().members}")
+def learns_a_regression(method: AnyMethod, folder: Path) -> None:
+    verdict, _ = play_run(method, iid_clients("regression"), folder, rounds=6, participation=1.0)
+    error, mean = (float(verdict[name]["rmse"]) for name in ("metrics", "baseline"))  # type: ignore[index]  # tables
+    require(error < MAX_ERROR * mean, f"RMSE {error:.3g} after six rounds, {mean:.3g} by the mean label")
+
+
+def learns_several_flags(method: AnyMethod, folder: Path) -> None:
+    verdict, _ = play_run(method, iid_clients("multi-label"), folder, rounds=6, participation=1.0)
+    require_accuracy(verdict, "of flags after six rounds", MIN_FLAG_ACCURACY)
+
+
+def finds_planted_groups(method: AnyMethod, folder: Path, task: ToyTask = "classification") -> None:
+    _, models = play_run(method, two_groups(task), folder, rounds=6, participation=1.0)
+    require(models.groups() == two_groups(task).truth, f"found {models.groups().members}")
+
+
+def finds_groups_of_numbers(method: AnyMethod, folder: Path) -> None:
+    """What one group calls more is less in the other."""
+    finds_planted_groups(method, folder, "regression")
+
+
+def finds_groups_of_flags(method: AnyMethod, folder: Path) -> None:
+    """Groups have the flags in another order."""
+    finds_planted_groups(method, folder, "multi-label")
 
 
 def resumes_byte_for_byte(method: AnyMethod, folder: Path) -> None:
@@ -102,6 +114,20 @@ def resumes_byte_for_byte(method: AnyMethod, folder: Path) -> None:
             require(without_time(resumed) == without_time(whole), f"another run when stopped after round {after}")
         else:
             raise AssertionError(f"the run was not stopped after round {after}")
+
+
+def resumes_other_tasks(method: AnyMethod, folder: Path) -> None:
+    """A regression, and several flags: the same run when stopped after a round, and with other workers."""
+    tasks: tuple[ToyTask, ...] = ("regression", "multi-label")
+    for task in tasks:
+        whole, _ = play_run(method, two_groups(task), folder / f"{task}-whole", workers=2)
+        try:
+            play_run(method, two_groups(task), folder / f"{task}-cut", stop_after=2)
+        except Interrupted:
+            resumed, _ = play_run(method, two_groups(task), folder / f"{task}-cut")
+        else:
+            raise AssertionError("the run was not stopped after round 2")
+        require(without_time(resumed) == without_time(whole), f"another run of {task}, when stopped, or by workers")
 
 
 def agrees_across_workers(method: AnyMethod, folder: Path) -> None:
@@ -183,10 +209,16 @@ CHECKS: dict[str, Check] = {
     for check in (
         *(says_what_it_is, declares_what_it_needs, learns_the_toy, resumes_byte_for_byte, agrees_across_workers),
         *(ignores_the_order_of_replies, survives_silence, takes_a_liar_for_silent, goes_on_when_a_round_is_lost),
+        *(learns_a_regression, learns_several_flags, resumes_other_tasks),
         *(never_sees_the_truth, never_uses_test_data, places_newcomers, leaves_its_state_alone, draws_by_the_seed),
     )
 }
 """What holds for every method, by name."""
+GROUP_CHECKS: dict[str, Check] = {
+    check.__name__.replace("_", " "): check
+    for check in (finds_planted_groups, finds_groups_of_numbers, finds_groups_of_flags)
+}
+"""What holds for every method that claims to find groups."""
 
 
 class PackingMethod:
@@ -211,11 +243,11 @@ class PackingMethod:
         return after
 
 
-def require_accuracy(verdict: Mapping[str, object], when: str) -> None:
-    """AssertionError unless the run learned the digits."""
+def require_accuracy(verdict: Mapping[str, object], when: str, least: float = MIN_ACCURACY) -> None:
+    """AssertionError unless the run learned the digits, or the flags."""
     accuracy = verdict["accuracy"]
     require(isinstance(accuracy, int | float), f"accuracy is not known: {accuracy}")
-    require(float(str(accuracy)) > MIN_ACCURACY, f"accuracy {accuracy:.2f} {when}")
+    require(float(str(accuracy)) > least, f"accuracy {accuracy:.2f} {when}")
 
 
 def without_time(verdict: Mapping[str, object]) -> dict[str, object]:
