@@ -11,6 +11,7 @@ A task belongs to a federation and travels to sites with every message; what of 
 `fedclade.nets.losses`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated, Any, Literal, TypeAlias
@@ -31,7 +32,8 @@ LossName: TypeAlias = Literal["default", "mse", "huber"]
 Labels: TypeAlias = NDArray[Any]  # of three types
 """(n,) int64 or float32, or (n, flags) uint8."""
 MAX_CONFUSION = 64  # classes: of more, only each class's own counts are sent and no confusion matrix
-LABEL_BINS = 10  # kinds of labels of a regression: intervals with about as many examples each
+MAX_LABEL_BINS = 10  # kinds of labels of a regression: intervals with about as many examples each
+MIN_BIN_ROWS = 10  # examples of the median client in each: with fewer, the noise of their means hides groups
 MAX_CLASSES_COUNTED = 10_000  # classes: of more, only how many examples are right
 
 
@@ -183,3 +185,9 @@ def metric_kind(name: str, task: Task | None = None) -> MetricKind:
     if task is not None and name in task.metrics:
         return MetricKind(name, lower_is_better=name in task.lower_is_better)
     return METRIC_KINDS.get(name, MetricKind(name))
+
+
+def label_bins(rows: Sequence[int]) -> int:
+    """Into how many intervals the labels of a regression are cut, if clients have so many examples."""
+    median = sorted(rows)[len(rows) // 2]
+    return min(max(median // MIN_BIN_ROWS, 2), MAX_LABEL_BINS)
