@@ -233,7 +233,9 @@ def make_experiment(
             raise unknown_name_error(f"setting {name}", "train", name, known)
 
     raw = federation.preparation is not None and federation.preparation.is_raw
-    defaults = own_defaults(federation.kind, len(federation), raw=raw) if federation.kind else {}
+    defaults = (
+        own_defaults(federation.kind, len(federation), task=federation.task.kind, raw=raw) if federation.kind else {}
+    )
     known_values = {**defaults.get("local", {}), **defaults.get("run", {}), **settings}
 
     def pick(kind: type[SettingsT]) -> SettingsT:

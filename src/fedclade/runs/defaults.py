@@ -7,6 +7,7 @@ large batch keeps the models of small clients close to each other; a small net i
 from collections.abc import Mapping
 from typing import Literal
 
+from fedclade.core.task import TaskKind
 from fedclade.data.own import OwnKind
 
 Section = Literal["net", "local", "run"]
@@ -18,12 +19,13 @@ DEFAULTS: dict[OwnKind, dict[Section, dict[str, object]]] = {
     },
     "images": {"net": {}, "local": {"lr": 0.1}, "run": {}},
 }
+REGRESSION: dict[str, object] = {"lr": 0.05, "weight_decay": 0.03}
 NET = "mlp"  # whose settings these are
 FEW_CLIENTS = 20  # fewer clients all take part in every round
 
 
 def own_defaults(
-    kind: OwnKind, clients: int, *, at_sites: bool = False, raw: bool = False
+    kind: OwnKind, clients: int, *, task: TaskKind = "classification", at_sites: bool = False, raw: bool = False
 ) -> dict[Section, dict[str, object]]:
     """The defaults of the sections, for data of this kind.
 
@@ -31,6 +33,8 @@ def own_defaults(
     numbers are raw (`prepare = "none"`), no step is known to be safe.
     """
     known = dict(DEFAULTS[kind])
+    if task == "regression":  # squared errors have no bound, as the steps that follow from them
+        known["local"] = {**known["local"], **REGRESSION}
     if raw:
         known["local"] = {name: value for name, value in known["local"].items() if name != "lr"}
     if (kind == "table" and not at_sites) or clients < FEW_CLIENTS:

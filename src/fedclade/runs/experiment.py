@@ -18,7 +18,7 @@ from fedclade.data.own import OwnData
 from fedclade.data.recipe import SITES, Recipe, read_recipe
 from fedclade.data.sites import SiteTables
 from fedclade.methods import METHODS, AnyMethod, Selection, method_named, name_of
-from fedclade.runs.defaults import Section, own_defaults, with_defaults
+from fedclade.runs.defaults import REGRESSION, Section, own_defaults, with_defaults
 
 SettingsTable = Mapping[str, object]
 MAX_FILE_BYTES = 2**20  # bytes; an experiment is a page of text
@@ -221,11 +221,8 @@ def experiment_from(tables: Mapping[str, object], where: str = "the experiment")
     data = section(tables, "data")
     recipe = None if data.get("source") == PYTHON else read_recipe(data)
     sections = {name: section(tables, name) for name in SECTIONS}
-    net, local, method, run, engine = (
-        with_defaults(sections, recipe_defaults(recipe, sections["engine"]))[name]
-        for name in SECTIONS
-        if name != "data"
-    )
+    whole = with_defaults(sections, recipe_defaults(recipe, sections["engine"], sections["local"]))
+    net, local, method, run, engine = (whole[name] for name in SECTIONS if name != "data")
     plan = build_settings(RunSettings, run, where="run")
     if recipe is not None:
         recipe.check_rounds(plan.rounds)
@@ -254,15 +251,27 @@ def experiment_from(tables: Mapping[str, object], where: str = "the experiment")
     )
 
 
-def recipe_defaults(recipe: Recipe | None, engine: SettingsTable) -> Mapping[Section, SettingsTable]:
-    """What sections have where nothing is said: of a user's own data what trains well on such."""
+def recipe_defaults(
+    recipe: Recipe | None, engine: SettingsTable, local: SettingsTable
+) -> Mapping[Section, SettingsTable]:
+    """What sections have where nothing is said: of a user's own data what trains well on such.
+
+    Data are read only where they decide: what a run has stored is complete, and says all of this.
+    """
     if recipe is not None and isinstance(recipe.data_settings, SiteTables):
         sites = engine.get("clients", FlowerSettings().clients)
         raw = recipe.data_settings.prepare == "none"
-        return own_defaults("table", sites if isinstance(sites, int) else 0, at_sites=True, raw=raw)
+        return own_defaults(
+            "table",
+            sites if isinstance(sites, int) else 0,
+            task="regression" if recipe.data_settings.task == "regression" else "classification",
+            at_sites=True,
+            raw=raw,
+        )
     if recipe is not None and isinstance(recipe.data_settings, OwnData):
         own = recipe.data_settings
-        return own_defaults(own.kind, own.image_clients(), raw=own.prepare == "none")
+        task = "classification" if REGRESSION.keys() <= local.keys() else own.learned
+        return own_defaults(own.kind, own.image_clients(), task=task, raw=own.prepare == "none")
     return {}
 
 
