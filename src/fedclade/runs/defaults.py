@@ -7,6 +7,7 @@ large batch keeps the models of small clients close to each other; a small net i
 from collections.abc import Mapping
 from typing import Literal
 
+from fedclade.core.training import optimizer_table
 from fedclade.data.own import OwnKind
 
 Section = Literal["net", "local", "run"]
@@ -47,5 +48,12 @@ def with_defaults(
         given = tables.get(section, {})
         if section == "net" and given.get("name", NET) != NET:
             continue
-        made[section] = {**values, **given}
+        made[section] = {**(local_defaults(values, given) if section == "local" else values), **given}
     return made
+
+
+def local_defaults(values: Mapping[str, object], given: Mapping[str, object]) -> Mapping[str, object]:
+    """The defaults of `[local]` beside what is given: these step sizes are for SGD, and far too long for Adam."""
+    if optimizer_table(given.get("optimizer", "sgd")).get("kind", "sgd") == "sgd":
+        return values
+    return {name: value for name, value in values.items() if name != "lr"}

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from fedclade.core import InputError, LocalTraining, NameTaken, settings
 from fedclade.core.settings import build_settings, names_of, settings_table, unknown_name_error
+from fedclade.core.training import local_training
 from fedclade.data import Federation
 from fedclade.data.load import prepare
 from fedclade.data.own import OwnData
@@ -48,6 +49,9 @@ class EngineSettings:
     """Processes, one thread each; 0: none but this one. The result does not depend on it."""
     path: Literal["auto", "general"] = "auto"
     """How clients train: the fastest way for the net, or `general`: torch's autograd. They agree to rounding."""
+    device: Literal["cpu", "cuda", "auto"] = "cpu"
+    """Where the general path computes: on the processor, on a graphics card, which then trains everything, or `auto`:
+    on a card if there is one, but what a faster path can train stays on the processor."""
 
 
 Seconds = Annotated[float, Field(gt=0, le=10**7)]
@@ -246,7 +250,7 @@ def experiment_from(tables: Mapping[str, object], where: str = "the experiment")
     return Experiment(
         data=data,
         net=net,
-        local=build_settings(LocalTraining, local, where="local"),
+        local=local_training(local, where="local"),
         method=made,
         run=plan,
         engine=build_settings(ENGINES[engine_name], engine, where="engine"),
