@@ -9,7 +9,6 @@ from torch import Tensor, nn
 from torch.nn.utils.parametrizations import weight_norm
 
 from fedclade.client import Client, PathFacts, is_built, path_facts
-from fedclade.client.general import General
 from fedclade.client.plan import choose_path, path_name_for
 from fedclade.client.stack import stack_of
 from fedclade.core import InputError, LocalTraining, Round
@@ -176,28 +175,3 @@ def test_without_a_kernel_it_is_said_of_convolutions(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("fedclade.client.plan.library", lambda: None)
     assert str(path_facts(net_for("lenet", (1, 28, 28), 10), LocalTraining())) == "general (the kernel is not built)"
     assert str(path_facts(net_for("mlp", (4,), 3), LocalTraining())) == "batched"
-
-
-# -- devices: there is no graphics card here, so that only what leads to one is tested --------------------------------
-
-
-def test_a_card_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    net = net_for("mlp", (4,), 3)
-    with pytest.raises(InputError, match=r'no graphics card.*engine\.device.*do: engine\.device = "cpu", or "auto"'):
-        choose_path(net, device="cuda")
-    assert path_facts(net, LocalTraining(), device="auto") == PathFacts(STACKED)
-    assert path_facts(net, LocalTraining(clip_norm=1.0), device="auto") == PathFacts("general", "clip_norm")
-
-
-def test_a_card_takes_what_the_faster_paths_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
-    net = net_for("mlp", (4,), 3)
-    assert path_facts(net, LocalTraining(), device="auto") == PathFacts(STACKED)
-    found = path_facts(net, LocalTraining(clip_norm=1.0), device="auto")
-    assert (found, str(found)) == (PathFacts("general", "clip_norm", "cuda"), "general (clip_norm, on cuda)")
-    everything = path_facts(net, LocalTraining(), device="cuda")
-    assert str(everything) == 'general (engine.device "cuda", on cuda)'
-    path = choose_path(net, device="cuda")  # no card is opened before the first step
-    assert isinstance(path, General)
-    assert path.device == "cuda"
