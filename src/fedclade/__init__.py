@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fedclade import data
     from fedclade.api import Comparison, compare, find_groups, resume, train
     from fedclade.core import FedcladeError, Groups
+    from fedclade.core.training import SGD, Adam, AdamW, ConstantSchedule, CosineSchedule, StepSchedule
     from fedclade.data import Federation
     from fedclade.methods import (
         ABC,
@@ -40,6 +41,7 @@ __version__ = "0.1.0"
 _NAMES = {
     "fedclade.api": ("Comparison", "compare", "find_groups", "resume", "train"),
     "fedclade.core": ("FedcladeError", "Groups"),
+    "fedclade.core.training": ("SGD", "Adam", "AdamW", "ConstantSchedule", "CosineSchedule", "StepSchedule"),
     "fedclade.data": ("Federation",),
     "fedclade.methods": (
         *("ABC", "CFL", "Ditto", "FLT", "FedAvg", "FedProx", "FedSEM", "FineTuned", "IFCA", "Local", "PCAKMeansHC"),
@@ -54,8 +56,13 @@ __all__ = [
     "CFL",
     "FLT",
     "IFCA",
+    "SGD",
+    "Adam",
+    "AdamW",
     "ClassMoments",
     "Comparison",
+    "ConstantSchedule",
+    "CosineSchedule",
     "Ditto",
     "Encoder",
     "FedAvg",
@@ -68,6 +75,7 @@ __all__ = [
     "Local",
     "PCAKMeansHC",
     "Run",
+    "StepSchedule",
     "__version__",
     "compare",
     "data",

@@ -10,6 +10,16 @@ from fedclade.core import InputError, LocalTraining
 from fedclade.core.html import html_table
 from fedclade.core.settings import SettingsT, build_settings, names_of, settings_table, unknown_name_error
 from fedclade.core.settings_help import list_settings, summary_of
+from fedclade.core.training import (
+    SGD,
+    Adam,
+    AdamW,
+    BesideOptimizer,
+    ConstantSchedule,
+    CosineSchedule,
+    StepSchedule,
+    local_training,
+)
 from fedclade.data import Federation, OwnData
 from fedclade.data.load import FileOptions, from_frame, load_own
 from fedclade.methods import FLT, AnyMethod, FoundGroups, Selection
@@ -20,7 +30,7 @@ from fedclade.report.html import write_report
 from fedclade.runs import compare as comparing
 from fedclade.runs import group_search as finding
 from fedclade.runs import run as runs
-from fedclade.runs.defaults import NET, own_defaults
+from fedclade.runs.defaults import NET, local_defaults, own_defaults
 from fedclade.runs.experiment import PYTHON, EngineSettings, Experiment, RunSettings, check_selection
 from fedclade.runs.run import Run
 from fedclade.store.files import new_run_name
@@ -40,17 +50,22 @@ class Settings(TypedDict, total=False):
     steps_from: str
     batch: int
     lr: float
+    optimizer: str | SGD | Adam | AdamW | Mapping[str, object]
     momentum: float
     weight_decay: float
+    schedule: str | ConstantSchedule | CosineSchedule | StepSchedule | Mapping[str, object]
+    clip_norm: float
+    class_weights: str | Sequence[float]
     blind: bool
     selection: str
     check_in: int | str
     network: str
     workers: int
     path: str
+    device: str
 
 
-SETTINGS = (RunSettings, LocalTraining, Selection, EngineSettings)
+SETTINGS = (RunSettings, LocalTraining, BesideOptimizer, Selection, EngineSettings)
 """The classes of the settings that `train` takes flat."""
 SETTINGS_TITLE = "Settings, which are keywords, with their defaults (your own tables and images have others):"
 
@@ -226,23 +241,24 @@ def make_experiment(
     check_method(method)
     if net_settings and not isinstance(net, str):
         raise InputError("an own net has no settings", where="train", got="net_settings", need="them in the function")
-    kinds = (RunSettings, LocalTraining, EngineSettings, Selection)
-    known = [name for kind in kinds for name in names_of(kind) if name != "name"]
+    known = [name for kind in SETTINGS for name in names_of(kind) if name != "name"]
     for name in settings:
         if name not in known:
             raise unknown_name_error(f"setting {name}", "train", name, known)
 
     raw = federation.preparation is not None and federation.preparation.is_raw
-    defaults = (
-        own_defaults(federation.kind, len(federation), task=federation.task.kind, raw=raw) if federation.kind else {}
-    )
-    known_values = {**defaults.get("local", {}), **defaults.get("run", {}), **settings}
+    kind, task = federation.kind, federation.task.kind
+    defaults = own_defaults(kind, len(federation), task=task, raw=raw) if kind else {}
+    known_values = {**local_defaults(defaults.get("local", {}), settings), **defaults.get("run", {}), **settings}
+
+    def values_of(*kinds: type) -> dict[str, object]:
+        return {name: known_values[name] for kind in kinds for name in names_of(kind) if name in known_values}
 
     def pick(kind: type[SettingsT]) -> SettingsT:
-        values = {name: value for name, value in known_values.items() if name in names_of(kind)}
-        return build_settings(kind, values, where="train")
+        return build_settings(kind, values_of(kind), where="train")
 
-    run, local, engine, selection = pick(RunSettings), pick(LocalTraining), pick(EngineSettings), pick(Selection)
+    run, engine, selection = pick(RunSettings), pick(EngineSettings), pick(Selection)
+    local = local_training(values_of(LocalTraining, BesideOptimizer), where="train")
     check_selection(selection, settings, method.needs().selects)
     data = {"source": PYTHON, "world": federation.name, "clients": len(federation)}
     named: dict[str, object] = {"name": PYTHON}

@@ -14,6 +14,7 @@ import fedclade as fc
 from fedclade.core import LocalTraining, settings
 from fedclade.core.settings import names_of
 from fedclade.core.settings_help import field_meanings, literal, settings_list
+from fedclade.core.training import SGD, Adam, AdamW, BesideOptimizer, CosineSchedule, StepSchedule
 from fedclade.data import WORLDS, OwnData
 from fedclade.data.recipe import MODIFIERS
 from fedclade.data.sites import Sites, SiteTables
@@ -21,9 +22,22 @@ from fedclade.methods import METHODS, ClassMoments, Encoder, Selection
 from fedclade.nets import NETS
 from fedclade.runs.experiment import EngineSettings, FlowerSettings, RunSettings
 
-OF_A_RUN = (RunSettings, LocalTraining, Selection, EngineSettings)
+OF_A_RUN = (RunSettings, LocalTraining, BesideOptimizer, Selection, EngineSettings)
 PUBLIC = [
-    *(*OF_A_RUN, FlowerSettings, ClassMoments, Encoder, OwnData, Sites, SiteTables),
+    *(
+        *OF_A_RUN,
+        SGD,
+        Adam,
+        AdamW,
+        CosineSchedule,
+        StepSchedule,
+        FlowerSettings,
+        ClassMoments,
+        Encoder,
+        OwnData,
+        Sites,
+        SiteTables,
+    ),
     *(*MODIFIERS.values(), *WORLDS.values(), *NETS.values(), *(known.made for known in METHODS.values())),
 ]
 

@@ -98,6 +98,7 @@ def run_own_data(experiment: "Experiment", folder: Path, as_json: bool, quiet: b
     if not quiet:
         print_notes(notes)
     print_table(HEADINGS, [as_text(line) for line in compare_runs(folders)])
+    print_training_path(done, quiet)
     print(f"Report: {report}")
     print(f"Run: {done.result['run']}")
 
@@ -243,6 +244,12 @@ def compare_and_report(
     print(f"Report: {report}")
 
 
+def print_training_path(done: "Run", quiet: bool) -> None:
+    """Say which path clients took where it is not the fastest, and why."""
+    if done.training_path.reason and not quiet:
+        print(f"Training path: {done.training_path}")
+
+
 def show(done: "Run", as_json: bool, quiet: bool) -> None:
     """The verdict of one run."""
     from fedclade.report.comparison import HEADINGS, as_text, compare_runs
@@ -253,4 +260,5 @@ def show(done: "Run", as_json: bool, quiet: bool) -> None:
     if not quiet:
         print_notes(done.notes)
     print_table(HEADINGS, [as_text(line) for line in compare_runs([done.folder])])
+    print_training_path(done, quiet)
     print(f"Run: {done.result['run']}")

@@ -7,8 +7,9 @@ from fedclade.core.ids import ClientId, checked_ids
 from fedclade.core.mixture import Mixture
 from fedclade.core.moments import Moments
 from fedclade.core.points import Encoding, Points
-from fedclade.core.rounds import LocalTraining, Round, generator
+from fedclade.core.rounds import Round, generator
 from fedclade.core.settings import settings
+from fedclade.core.training import LocalTraining
 
 __all__ = [
     "Assignment",

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from fedclade.core.task import TaskKind
+from fedclade.core.training import optimizer_table
 from fedclade.data.own import OwnKind
 
 Section = Literal["net", "local", "run"]
@@ -51,5 +52,21 @@ def with_defaults(
         given = tables.get(section, {})
         if section == "net" and given.get("name", NET) != NET:
             continue
-        made[section] = {**values, **given}
+        made[section] = {**(local_defaults(values, given) if section == "local" else values), **given}
     return made
+
+
+def local_defaults(values: Mapping[str, object], given: Mapping[str, object]) -> Mapping[str, object]:
+    """The defaults of `[local]` beside what is given: these step sizes are for SGD, and far too long for Adam.
+
+    An optimiser that is given says itself how weights decay.
+    """
+    if "optimizer" not in given:
+        return values
+    is_sgd = optimizer_table(given["optimizer"]).get("kind", "sgd") == "sgd"
+    return {name: value for name, value in values.items() if name != "weight_decay" and (is_sgd or name != "lr")}
+
+
+def says_all(local: Mapping[str, object]) -> bool:
+    """Whether a `[local]` has all that depends on the task: then no data are read for its defaults."""
+    return "lr" in local and ("weight_decay" in local or "optimizer" in local)

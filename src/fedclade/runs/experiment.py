@@ -12,13 +12,14 @@ from pydantic import Field
 
 from fedclade.core import InputError, LocalTraining, NameTaken, settings
 from fedclade.core.settings import build_settings, names_of, settings_table, unknown_name_error
+from fedclade.core.training import local_training
 from fedclade.data import Federation
 from fedclade.data.load import prepare
 from fedclade.data.own import OwnData
 from fedclade.data.recipe import SITES, Recipe, read_recipe
 from fedclade.data.sites import SiteTables
 from fedclade.methods import METHODS, AnyMethod, Selection, method_named, name_of
-from fedclade.runs.defaults import REGRESSION, Section, own_defaults, with_defaults
+from fedclade.runs.defaults import Section, own_defaults, says_all, with_defaults
 
 SettingsTable = Mapping[str, object]
 MAX_FILE_BYTES = 2**20  # bytes; an experiment is a page of text
@@ -48,6 +49,9 @@ class EngineSettings:
     """Processes, one thread each; 0: none but this one. The result does not depend on it."""
     path: Literal["auto", "general"] = "auto"
     """How clients train: the fastest way for the net, or `general`: torch's autograd. They agree to rounding."""
+    device: Literal["cpu", "cuda", "auto"] = "cpu"
+    """Where the general path computes: on the processor, on a graphics card, which then trains everything, or `auto`:
+    on a card if there is one, but what a faster path can train stays on the processor."""
 
 
 Seconds = Annotated[float, Field(gt=0, le=10**7)]
@@ -243,7 +247,7 @@ def experiment_from(tables: Mapping[str, object], where: str = "the experiment")
     return Experiment(
         data=data,
         net=net,
-        local=build_settings(LocalTraining, local, where="local"),
+        local=local_training(local, where="local"),
         method=made,
         run=plan,
         engine=build_settings(ENGINES[engine_name], engine, where="engine"),
@@ -270,7 +274,7 @@ def recipe_defaults(
         )
     if recipe is not None and isinstance(recipe.data_settings, OwnData):
         own = recipe.data_settings
-        task = "classification" if REGRESSION.keys() <= local.keys() else own.learned
+        task = "classification" if says_all(local) else own.learned
         return own_defaults(own.kind, own.image_clients(), task=task, raw=own.prepare == "none")
     return {}
 

@@ -57,8 +57,9 @@ def run_rounds(
 
     def at(number: int) -> Round:
         due = number > 0 and (number % plan.evaluate_every == 0 or number == plan.rounds)
-        seed, share, local = plan.seed, plan.participation, experiment.local
-        return Round(number, seed, share, local, evaluated=due, validation=needs.validation)
+        seed, share, scale = plan.seed, plan.participation, experiment.local.schedule.scale(number, plan.rounds)
+        local = replace(experiment.local, lr=scale * experiment.local.lr)
+        return Round(number, seed, share, local, evaluated=due, validation=needs.validation, lr_scale=scale)
 
     method, selection, plan = experiment.method, experiment.selection, experiment.run
     needs = method.needs()

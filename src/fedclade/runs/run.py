@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from fedclade.client import PathFacts, check_class_weights
 from fedclade.core import ClientId, Damaged, FedcladeError, Groups, InputError, Row, Rows, Stopped
 from fedclade.core.html import html_table
 from fedclade.core.points import require_tunable
@@ -50,6 +51,11 @@ class Run:
         """What a user should know of the data: what was set aside, and what was left out."""
         found = self.folder.environment().get("notes", [])
         return [str(each) for each in found] if isinstance(found, list) else []
+
+    @property
+    def training_path(self) -> PathFacts:
+        """How clients trained, and why not faster."""
+        return PathFacts(*(str(self.result.get(name, "")) for name in ("path", "path_reason", "device")))
 
     @property
     def accuracy(self) -> float:
@@ -131,7 +137,7 @@ def start(
         "data_sha256": place.fingerprint,
         "parameters": net.size,
         "tensors": [] if experiment.local.blind else [str(piece) for piece in net.pieces],
-        "path": place.path(net),
+        **path_entries(place.path(net)),
         **({"network_sha256": network} if network else {}),
         **({"preparation_sha256": sha256(place.preparation)} if place.preparation else {}),
         **({"notes": list(place.notes)} if place.notes else {}),
@@ -170,12 +176,14 @@ def resume(
             return Run(path.absolute(), folder.result(), net)
         network = check_network(all_needs(experiment), net)
         check_sha256("the network is not the one", path, network, str(noted.get("network_sha256", "")))
-        if not repair and place.path(net) != noted.get("path"):
+        taken = place.path(net)
+        before = PathFacts(str(noted.get("path")), device=str(noted.get("device", "cpu")))
+        if not repair and (taken.name, taken.device) != (before.name, before.device):
             raise InputError(
                 "this machine trains the net on another path",
                 where=str(path),
-                got=place.path(net),
-                need=f"{noted.get('path')}, for the same models",
+                got=str(taken),
+                need=f"{before}, for the same models",
                 do=f"see fedclade doctor; or go on with other rounding: fedclade resume --repair {path}",
             )
         try:
@@ -184,6 +192,11 @@ def resume(
             raise stopped_error(error, experiment, path) from None
         folder.log_event(ResumeEvent(round=reached.round if reached else 0, repaired=repair))
         return finish_run(experiment, place, net, folder, reached, progress)
+
+
+def path_entries(taken: PathFacts) -> dict[str, object]:
+    """How clients trained, as a run keeps it."""
+    return {"path": taken.name, "path_reason": taken.reason, "device": taken.device}
 
 
 def check_sha256(what: str, run: Path, got: str, need: str) -> None:
@@ -247,7 +260,7 @@ def finish_run(
                 fleet.ledger.add_totals(backend.preparation_bytes)
             verdict, models = run_rounds(experiment, fleet, first, backend.truth_at, folder, checkpoint, progress)
             head = {"run": str(folder.path), "method": experiment.method_name, "seed": experiment.run.seed}
-            result = {**head, **verdict, "path": backend.path(net)}
+            result = {**head, **verdict, **path_entries(backend.path(net))}
             folder.finish(result, models)
     except Stopped as error:
         raise stopped_error(error, experiment, folder.path) from None
@@ -264,6 +277,7 @@ def all_needs(experiment: Experiment) -> tuple[Needs, ...]:
 def check_needs(experiment: Experiment, backend: Backend, net: Net) -> str:
     """An error if something is missing that the method needs; the checksum of its attention network, if it has one."""
     needs = all_needs(experiment)
+    check_class_weights(experiment.local, net.task)
     for each in needs:
         if each.encoder:
             found = open_encoder(each.encoder, backend.shape)
