@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fedclade import data
     from fedclade.api import Comparison, compare, find_groups, resume, train
-    from fedclade.core import FedcladeError, Groups
+    from fedclade.core import Diverged, FedcladeError, Groups
     from fedclade.data import Federation
     from fedclade.methods import (
         ABC,
@@ -39,7 +39,7 @@ __version__ = "0.1.0"
 
 _NAMES = {
     "fedclade.api": ("Comparison", "compare", "find_groups", "resume", "train"),
-    "fedclade.core": ("FedcladeError", "Groups"),
+    "fedclade.core": ("Diverged", "FedcladeError", "Groups"),
     "fedclade.data": ("Federation",),
     "fedclade.methods": (
         *("ABC", "CFL", "Ditto", "FLT", "FedAvg", "FedProx", "FedSEM", "FineTuned", "IFCA", "Local", "PCAKMeansHC"),
@@ -57,6 +57,7 @@ __all__ = [
     "ClassMoments",
     "Comparison",
     "Ditto",
+    "Diverged",
     "Encoder",
     "FedAvg",
     "FedProx",

@@ -52,6 +52,11 @@ class Run:
         return [str(each) for each in found] if isinstance(found, list) else []
 
     @property
+    def has_diverged(self) -> bool:
+        """Whether training diverged: then its models are of no use."""
+        return self.result.get("diverged") is True
+
+    @property
     def accuracy(self) -> float:
         """Unweighted mean over clients of the test accuracy, 0 to 1."""
         return metric_value(self.result["accuracy"])
