@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fedclade import data
     from fedclade.api import Comparison, compare, find_groups, resume, train
-    from fedclade.core import FedcladeError, Groups
+    from fedclade.core import Diverged, FedcladeError, Groups
     from fedclade.core.training import SGD, Adam, AdamW, ConstantSchedule, CosineSchedule, StepSchedule
     from fedclade.data import Federation
     from fedclade.methods import (
@@ -40,7 +40,7 @@ __version__ = "0.1.0"
 
 _NAMES = {
     "fedclade.api": ("Comparison", "compare", "find_groups", "resume", "train"),
-    "fedclade.core": ("FedcladeError", "Groups"),
+    "fedclade.core": ("Diverged", "FedcladeError", "Groups"),
     "fedclade.core.training": ("SGD", "Adam", "AdamW", "ConstantSchedule", "CosineSchedule", "StepSchedule"),
     "fedclade.data": ("Federation",),
     "fedclade.methods": (
@@ -64,6 +64,7 @@ __all__ = [
     "ConstantSchedule",
     "CosineSchedule",
     "Ditto",
+    "Diverged",
     "Encoder",
     "FedAvg",
     "FedProx",

@@ -31,6 +31,7 @@ from fedclade.runs import compare as comparing
 from fedclade.runs import group_search as finding
 from fedclade.runs import run as runs
 from fedclade.runs.defaults import NET, local_defaults, own_defaults
+from fedclade.runs.divergence import check_divergence
 from fedclade.runs.experiment import PYTHON, EngineSettings, Experiment, RunSettings, check_selection
 from fedclade.runs.run import Run
 from fedclade.store.files import new_run_name
@@ -80,7 +81,7 @@ def train(
     out: str | Path | None = None,
     **settings: Unpack[Settings],
 ) -> Run:
-    """Train one method on a federation.
+    """Train one method on a federation. If training diverges, the folder is complete and `Diverged` is raised.
 
     federation      what `fc.data.from_frame`, `from_file`, `from_folder`, `from_arrays` or `build` gives
     method          such as `fc.FedAvg()` or `fc.FLT(groups=4)`; `help(fc.FLT)` lists its settings
@@ -89,7 +90,10 @@ def train(
     out             the folder of the run; without it a new one below `runs/`
     """
     experiment = make_experiment(federation, method, net, net_settings, settings)
-    return runs.start(experiment, out=None if out is None else Path(out), federation=federation, own_net=own_net(net))
+    folder = None if out is None else Path(out)
+    run = runs.start(experiment, out=folder, federation=federation, own_net=own_net(net))
+    check_divergence([run.result])
+    return run
 
 
 def resume(
@@ -108,7 +112,9 @@ def resume(
     workers       other processes than before; the result does not depend on it
     repair        pass over a damaged last checkpoint, lost facts or another path of training, and go on
     """
-    return runs.resume(Path(path), federation=federation, own_net=net, workers=workers, repair=repair)
+    run = runs.resume(Path(path), federation=federation, own_net=net, workers=workers, repair=repair)
+    check_divergence([run.result])
+    return run
 
 
 @dataclass(frozen=True)
@@ -146,7 +152,7 @@ def compare(
     """Train several methods on the same federation, each with several seeds.
 
     Called again with the same `out` it goes on where it was stopped; own methods must be registered for that. A method
-    that is given twice with the same settings is run once.
+    that is given twice with the same settings is run once. A run that diverges is a line like any other, and says so.
 
     federation           as in `fc.train`, and likewise `net` and `net_settings`
     methods              a list of them: `[fc.FLT(), fc.FedAvg(), fc.Local()]`

@@ -80,6 +80,7 @@ def run_own_data(experiment: "Experiment", folder: Path, as_json: bool, quiet: b
     """Train on own data, with baselines; print what came out, and write a report."""
     from fedclade.report.comparison import HEADINGS, as_text, compare_runs
     from fedclade.report.html import write_report
+    from fedclade.runs.divergence import check_divergence
     from fedclade.runs.own_runs import run_with_baselines
     from fedclade.store.files import REPORT_FILE
 
@@ -91,16 +92,17 @@ def run_own_data(experiment: "Experiment", folder: Path, as_json: bool, quiet: b
     report = write_report(folders, folder / REPORT_FILE)
     notes = done.notes
     if as_json:
-        kept = ("method", "accuracy", "groups")
-        lines = [{name: each.result[name] for name in kept} for each in baselines]
+        kept = ("method", "accuracy", "groups", "diverged")
+        lines = [{name: each.result.get(name) for name in kept} for each in baselines]
         emit({**done.result, "baselines": lines, "notes": notes, "report": str(report)})
-        return
-    if not quiet:
-        print_notes(notes)
-    print_table(HEADINGS, [as_text(line) for line in compare_runs(folders)])
-    print_training_path(done, quiet)
-    print(f"Report: {report}")
-    print(f"Run: {done.result['run']}")
+    else:
+        if not quiet:
+            print_notes(notes)
+        print_table(HEADINGS, [as_text(line) for line in compare_runs(folders)])
+        print_training_path(done, quiet)
+        print(f"Report: {report}")
+        print(f"Run: {done.result['run']}")
+    check_divergence([each.result for each in (done, *baselines)])
 
 
 def resume(
@@ -217,6 +219,7 @@ def compare_and_report(
     )
     from fedclade.report.html import write_report
     from fedclade.runs import compare as comparing
+    from fedclade.runs.divergence import check_divergence
     from fedclade.store.files import REPORT_FILE
 
     with progress_bars(quiet or as_json or as_csv) as bar_for:
@@ -233,15 +236,15 @@ def compare_and_report(
     report = write_report(folders, out / REPORT_FILE, target)
     if as_json:
         emit({"methods": as_table(lines), "runs": [dict(each.result) for each in done], "report": str(report)})
-        return
-    if as_csv:
+    elif as_csv:
         emit_csv(as_table(lines))
-        return
-    if target is None:
-        print_table(HEADINGS, [as_text(line) for line in lines])
     else:
-        print_table(HEADINGS + TARGET_HEADINGS, [as_text_with_target(line) for line in lines])
-    print(f"Report: {report}")
+        if target is None:
+            print_table(HEADINGS, [as_text(line) for line in lines])
+        else:
+            print_table(HEADINGS + TARGET_HEADINGS, [as_text_with_target(line) for line in lines])
+        print(f"Report: {report}")
+    check_divergence([each.result for each in done])
 
 
 def print_training_path(done: "Run", quiet: bool) -> None:
@@ -253,12 +256,14 @@ def print_training_path(done: "Run", quiet: bool) -> None:
 def show(done: "Run", as_json: bool, quiet: bool) -> None:
     """The verdict of one run."""
     from fedclade.report.comparison import HEADINGS, as_text, compare_runs
+    from fedclade.runs.divergence import check_divergence
 
     if as_json:
         emit({**done.result, **({"notes": done.notes} if done.notes else {})})
-        return
-    if not quiet:
-        print_notes(done.notes)
-    print_table(HEADINGS, [as_text(line) for line in compare_runs([done.folder])])
-    print_training_path(done, quiet)
-    print(f"Run: {done.result['run']}")
+    else:
+        if not quiet:
+            print_notes(done.notes)
+        print_table(HEADINGS, [as_text(line) for line in compare_runs([done.folder])])
+        print_training_path(done, quiet)
+        print(f"Run: {done.result['run']}")
+    check_divergence([done.result])

@@ -118,15 +118,23 @@ def overview(run: "RunFolder") -> dict[str, object]:
         rounds, method = asked["run"]["rounds"], asked["method"]["name"]
         rounds_seen = [event.round for event in run.events(RoundEvent)]
         accuracies = [event.accuracy for event in run.events(EvaluationEvent)]
+        state = state_of(run)
     except (Damaged, ValueError, KeyError, TypeError):
         return {"run": str(run.path), "state": "damaged", "method": None, "round": None, "accuracy": None}
     return {
         "run": str(run.path),
-        "state": "finished" if run.is_finished else "running" if run.writer else "stopped",
+        "state": state,
         "method": method,
         "round": f"{rounds_seen[-1] if rounds_seen else 0}/{rounds}",
         "accuracy": accuracies[-1] if accuracies else None,
     }
+
+
+def state_of(run: "RunFolder") -> str:
+    """The state of a run in a word."""
+    if run.is_finished:
+        return "diverged" if run.result().get("diverged") is True else "finished"
+    return "running" if run.writer else "stopped"
 
 
 def format_cell(value: object) -> str:

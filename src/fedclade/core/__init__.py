@@ -1,7 +1,7 @@
 """Values that all rooms share: clients, groups, models in rows, rounds, settings, errors."""
 
 from fedclade.core.assignment import Assignment, Row, Rows
-from fedclade.core.errors import Damaged, FedcladeError, InputError, NameTaken, Stopped
+from fedclade.core.errors import Damaged, Diverged, FedcladeError, InputError, NameTaken, Stopped
 from fedclade.core.groups import Groups
 from fedclade.core.ids import ClientId, checked_ids
 from fedclade.core.mixture import Mixture
@@ -15,6 +15,7 @@ __all__ = [
     "Assignment",
     "ClientId",
     "Damaged",
+    "Diverged",
     "Encoding",
     "FedcladeError",
     "Groups",

@@ -29,6 +29,7 @@ from fedclade.fleet.tables import raw_fleet
 from fedclade.nets import Net
 from fedclade.preparation import decide_task, fit_preparation
 from fedclade.runs.backend import Backend, check_net, check_sites, deadlines_of
+from fedclade.runs.divergence import check_divergence
 from fedclade.runs.experiment import Experiment, FlowerSettings, read_experiment, without_keys
 from fedclade.runs.loop import RunProgress
 from fedclade.runs.run import Run, resume, start
@@ -53,6 +54,7 @@ def main(path: Path, grid: Grid, config: Mapping[str, object], net: OwnNet | Non
     changes = shlex.split(str(config.get("set", "")))
     run = start_or_resume(read_experiment(path, changes), grid, folder, net)
     log.info("fedclade: done, accuracy %.3f, model_hash %s", run.accuracy, run.result["model_hash"])
+    check_divergence([run.result])
 
 
 def start_or_resume(experiment: Experiment, grid: Grid, folder: Path, net: OwnNet | None) -> Run:

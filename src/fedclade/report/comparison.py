@@ -19,6 +19,8 @@ class ComparisonRow:
     method: str
     runs: int
     rounds: int
+    diverged: int
+    """How many of its runs diverged: their models are of no use, and the means are not."""
     accuracy: float
     accuracy_deviation: float
     """Standard deviation over seeds."""
@@ -68,6 +70,7 @@ def comparison_rows(runs: Sequence[RunData], target: float | None = None) -> tup
                 method=label,
                 runs=len(mine),
                 rounds=int(mean("rounds")),
+                diverged=sum(results[index].get("diverged") is True for index in mine),
                 accuracy=mean("accuracy"),
                 accuracy_deviation=float(np.std([number(results[index].get("accuracy")) for index in mine])),
                 accuracy_weighted=mean("accuracy_weighted"),
@@ -118,7 +121,7 @@ def as_text(line: ComparisonRow) -> tuple[str, ...]:
     """The cells of a row as text, under HEADINGS."""
     spread = f" ± {100 * line.accuracy_deviation:.1f}" if line.runs > 1 else ""
     return (
-        line.method,
+        line.method + divergence_mark(line),
         f"{100 * line.accuracy:.1f} %{spread}",
         f"{100 * line.worst_tenth:.1f} %",
         f"{line.accuracy_variance:.0f}",
@@ -129,6 +132,13 @@ def as_text(line: ComparisonRow) -> tuple[str, ...]:
         f"{line.bytes_down / 1e6:.1f}",
         f"{line.seconds:.1f}",
     )
+
+
+def divergence_mark(line: ComparisonRow) -> str:
+    """What stands behind a method's name where runs diverged."""
+    if not line.diverged:
+        return ""
+    return " (diverged)" if line.diverged == line.runs else f" ({line.diverged} of {line.runs} diverged)"
 
 
 def as_text_with_target(line: ComparisonRow) -> tuple[str, ...]:

@@ -17,9 +17,9 @@ from fedclade.report.comparison import (
 from fedclade.report.harm import harmed_by_run
 from fedclade.report.page import render_page, write_page
 from fedclade.report.plots import draw_plots
-from fedclade.report.run_data import JsonObject, RunData, read_run
+from fedclade.report.run_data import JsonObject, RunData, mapping, read_run
 from fedclade.runs.experiment import PYTHON
-from fedclade.store.events import LeftEvent, ResumeEvent, ReturnedEvent, TrafficEvent
+from fedclade.store.events import DivergedEvent, LeftEvent, ResumeEvent, ReturnedEvent, TrafficEvent
 from fedclade.store.json_values import as_list
 from fedclade.store.run_folder import RunFolder
 
@@ -77,7 +77,10 @@ def run_details(run: RunData, harmed: tuple[str, ...] | None) -> dict[str, objec
 
 def summary_sentence(runs: Sequence[RunData], rows: Sequence[ComparisonRow]) -> str:
     """The whole report in a sentence."""
-    known = [row for row in rows if not isnan(row.accuracy)]
+    diverged = [row for row in rows if row.diverged]
+    known = [row for row in rows if not isnan(row.accuracy) and not row.diverged]
+    if not known and diverged:
+        return f"Training diverged: {', '.join(row.method for row in diverged)}."
     if not known:
         return "Nobody could be evaluated."
     best = max(known, key=lambda row: row.accuracy)
@@ -88,7 +91,8 @@ def summary_sentence(runs: Sequence[RunData], rows: Sequence[ComparisonRow]) -> 
     shown = f"{100 * best.accuracy:.1f} %"
     ties = [row.method for row in known if f"{100 * row.accuracy:.1f} %" == shown]
     others = [f"{row.method} {100 * row.accuracy:.1f} %" for row in known if row.method not in ties]
-    others += [f"{row.method} not evaluated" for row in rows if isnan(row.accuracy)]
+    others += [f"{row.method} diverged" for row in diverged]
+    others += [f"{row.method} not evaluated" for row in rows if isnan(row.accuracy) and not row.diverged]
     first = f"{best.method} was best" if len(ties) == 1 else f"{' and '.join(ties)} came out alike"
     rest = f" ({', '.join(others)})" if others else ""
     return f"{first}: {shown} mean accuracy over {clients} clients{rest}."
@@ -111,6 +115,9 @@ def warnings(run: RunData) -> list[str]:
     for count, what in ((refused, "replies were refused"), (silent, "questions had no answer"), (resumed, "repairs")):
         if count:
             found.append(f"{run.path}: {count} {what}")
+    if run.result is not None and run.result.get("diverged") is True:
+        why = mapping(run.result.get("divergence"))
+        found.append(f"{run.path}: training diverged: {why.get('reason')}; {why.get('advice')}")
     if run.result is not None and run.result.get("accuracy") is None:
         found.append(f"{run.path}: nobody could be evaluated")
     return found
@@ -126,6 +133,8 @@ def problems(run: RunData) -> list[str]:
                     found.append(f"round {event.round}: reply of {refusal.client} refused, {refusal.reason}")
                 for missing in event.silent:
                     found.append(f"round {event.round}: {missing.client} did not answer ({missing.verb})")
+            case DivergedEvent():
+                found.append(f"round {event.round}: training diverged: {event.reason}")
             case ResumeEvent():
                 found.append(f"resumed after round {event.round}" + (", repaired" if event.repaired else ""))
             case LeftEvent() | ReturnedEvent():

@@ -58,6 +58,11 @@ class Run:
         return PathFacts(*(str(self.result.get(name, "")) for name in ("path", "path_reason", "device")))
 
     @property
+    def has_diverged(self) -> bool:
+        """Whether training diverged: then its models are of no use."""
+        return self.result.get("diverged") is True
+
+    @property
     def accuracy(self) -> float:
         """Unweighted mean over clients of the test accuracy, 0 to 1."""
         return metric_value(self.result["accuracy"])

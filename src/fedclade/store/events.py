@@ -111,6 +111,8 @@ class RoundEvent(TrafficEvent):
     """A round has been played."""
 
     kind = "round"
+    training_loss: Number = None
+    """The median of the training losses that clients said; None if nobody trained."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,6 +143,14 @@ class EvaluationEvent(Event):
     """None: no groups are planted; likewise `ari`."""
     ari: Number = None
     """Adjusted Rand index of the groups and the planted ones: 1 if they are the same, about 0 by chance."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DivergedEvent(Event):
+    """The models of a round that was evaluated are of no use: training diverges."""
+
+    kind = "diverged"
+    reason: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,7 +194,10 @@ class ResumeEvent(Event):
     """Whether damaged files were given up for it."""
 
 
-KNOWN = (StartEvent, RoundEvent, EvaluationEvent, PlantedEvent, NewcomersEvent, LeftEvent, ReturnedEvent, ResumeEvent)
+KNOWN = (
+    *(StartEvent, RoundEvent, EvaluationEvent, DivergedEvent, PlantedEvent),
+    *(NewcomersEvent, LeftEvent, ReturnedEvent, ResumeEvent),
+)
 KINDS: Mapping[str, type[Event]] = {made.kind: made for made in KNOWN}
 Record = TypeVar("Record", RefusedReply, MissingReply, ArrayFile)
 
