@@ -1,8 +1,10 @@
 """The Python face of fedclade: train, compare, resume. The same settings as in an experiment's TOML, flat."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, is_dataclass
 from os import PathLike
+from os import path as os_path
 from pathlib import Path
 from typing import TypedDict, Unpack
 
@@ -10,6 +12,7 @@ from fedclade.core import InputError, LocalTraining
 from fedclade.core.html import html_table
 from fedclade.core.settings import SettingsT, build_settings, names_of, settings_table, unknown_name_error
 from fedclade.core.settings_help import list_settings, summary_of
+from fedclade.core.text_table import text_table
 from fedclade.data import Federation, OwnData
 from fedclade.data.load import FileOptions, from_frame, load_own
 from fedclade.methods import FLT, AnyMethod, FoundGroups, Selection
@@ -22,7 +25,10 @@ from fedclade.runs import group_search as finding
 from fedclade.runs import run as runs
 from fedclade.runs.defaults import NET, own_defaults
 from fedclade.runs.experiment import PYTHON, EngineSettings, Experiment, RunSettings, check_selection
+from fedclade.runs.loop import ProgressCallback, RunProgress
+from fedclade.runs.progress_display import MAX_LINES, CallbackForRun, show_progress
 from fedclade.runs.run import Run
+from fedclade.runs.run_text import count_text, rounds_of
 from fedclade.store.files import new_run_name
 
 METHOD_FUNCTIONS = ("needs", "start", "round", "assignment", "place")  # that every method has
@@ -63,6 +69,8 @@ def train(
     net: str | Callable[[], Module] = "mlp",
     net_settings: Mapping[str, object] | None = None,
     out: str | Path | None = None,
+    progress: bool = False,
+    callback: ProgressCallback | None = None,
     **settings: Unpack[Settings],
 ) -> Run:
     """Train one method on a federation.
@@ -72,9 +80,15 @@ def train(
     net             the name of a net (see `fedclade models`), or a function that returns a `torch.nn.Module`
     net_settings    settings of a net with a name, see below: `{"hidden": 100}`
     out             the folder of the run; without it a new one below `runs/`
+    progress        show how far it is: one line that is rewritten; where that cannot be, at most ten lines
+    callback        called with a `fc.RunProgress` after every round. What it raises ends the run and is raised here;
+                    `fc.resume` goes on behind that round
     """
     experiment = make_experiment(federation, method, net, net_settings, settings)
-    return runs.start(experiment, out=None if out is None else Path(out), federation=federation, own_net=own_net(net))
+    folder = None if out is None else Path(out)
+    with watch_runs(progress, callback) as callback_for:
+        watch = callback_for(experiment.method_name)
+        return runs.start(experiment, out=folder, federation=federation, own_net=own_net(net), progress=watch)
 
 
 def resume(
@@ -84,6 +98,8 @@ def resume(
     net: Callable[[], Module] | None = None,
     workers: int | None = None,
     repair: bool = False,
+    progress: bool = False,
+    callback: ProgressCallback | None = None,
 ) -> Run:
     """Continue a run that was stopped, to the same models; check one that is finished.
 
@@ -92,8 +108,34 @@ def resume(
     net           the same function, if the net was given in Python
     workers       other processes than before; the result does not depend on it
     repair        pass over a damaged last checkpoint, lost facts or another path of training, and go on
+    progress      as in `fc.train`, and likewise `callback`
     """
-    return runs.resume(Path(path), federation=federation, own_net=net, workers=workers, repair=repair)
+    folder = Path(path)
+    with watch_runs(progress, callback) as callback_for:
+        watch = callback_for(folder.name)
+        return runs.resume(folder, federation=federation, own_net=net, workers=workers, repair=repair, progress=watch)
+
+
+@contextmanager
+def watch_runs(progress: bool, callback: ProgressCallback | None, lines: int = MAX_LINES) -> Iterator[CallbackForRun]:
+    """For each run, by its title, what is called after its rounds: what shows its progress, and the user's own.
+
+    `lines` of a run are printed where no line can be rewritten.
+    """
+    check_progress(progress, callback)
+    with show_progress(lines) if progress else nullcontext(lambda _: runs.ignore_progress) as display_for:
+
+        def callback_for(title: str) -> ProgressCallback:
+            shown = display_for(title)
+
+            def report(now: RunProgress) -> None:
+                shown(now)
+                if callback is not None:
+                    callback(now)
+
+            return report
+
+        yield callback_for
 
 
 @dataclass(frozen=True)
@@ -107,13 +149,35 @@ class Comparison:
         """The table: one line for each method."""
         return compare_runs([run.folder for run in self.runs])
 
+    def __repr__(self) -> str:
+        methods = ", ".join(dict.fromkeys(str(run.result.get("method")) for run in self.runs))
+        return f"Comparison({methods}: {self._runs_text()})"
+
+    def __str__(self) -> str:
+        return f"{text_table(HEADINGS, [as_text(line) for line in self.lines])}\n{self._runs_text()}"
+
     def _repr_html_(self) -> str:
         """The table, for a notebook."""
-        return html_table(f"{len(self.runs)} runs", HEADINGS, [as_text(line) for line in self.lines])
+        return html_table(self._runs_text(), HEADINGS, [as_text(line) for line in self.lines])
+
+    def _runs_text(self) -> str:
+        rounds = " or ".join(dict.fromkeys(count_text(rounds_of(run.result), "round") for run in self.runs))
+        folder = os_path.commonpath([run.path.parent for run in self.runs])
+        return f"{count_text(len(self.runs), 'run')} of {rounds} in {folder}"
 
     def report(self, path: str | Path) -> Path:
         """Write one HTML file that works offline."""
         return write_report([run.folder for run in self.runs], Path(path))
+
+
+def check_progress(progress: object, callback: object) -> None:
+    """An error unless these say how progress is reported."""
+    if not isinstance(progress, bool):
+        need, do = "True or False", "give a function as callback=..." if callable(progress) else ""
+        raise InputError("progress is not usable", where="progress", got=repr(progress), need=need, do=do)
+    if callback is not None and not callable(callback):
+        need = "a function of one argument, a RunProgress"
+        raise InputError("the callback is not usable", where="callback", got=repr(callback), need=need)
 
 
 @list_settings(SETTINGS_TITLE, *SETTINGS, without=["name"])
@@ -126,6 +190,8 @@ def compare(
     net_settings: Mapping[str, object] | None = None,
     out: str | Path | None = None,
     jobs: int = 1,
+    progress: bool = False,
+    callback: ProgressCallback | None = None,
     **settings: Unpack[Settings],
 ) -> Comparison:
     """Train several methods on the same federation, each with several seeds.
@@ -138,6 +204,8 @@ def compare(
     seeds                how many seeds each method has, from `seed` on
     out                  the folder of all runs; without it a new one below `runs/`
     jobs                 how many runs there are at once, each in a process of its own
+    progress             as in `fc.train`, with a line for each run; where none can be rewritten, when it has ended
+    callback             as in `fc.train`; its argument says which run it is of, by `method`, `seed` and `run`
     """
     if seeds < 1 or not methods:
         raise InputError("there is nothing to compare", got=f"{len(methods)} methods, {seeds} seeds", need="1 or more")
@@ -150,7 +218,9 @@ def compare(
         for seed in range(first, first + seeds)
         for number, plan in enumerate(experiments)
     }
-    return Comparison(comparing.compare(plans, federation=federation, own_net=own_net(net), jobs=jobs))
+    with watch_runs(progress, callback, lines=1) as callback_for:
+        title, make = (lambda path: callback_for(path.name)), own_net(net)
+        return Comparison(comparing.compare(plans, federation=federation, own_net=make, jobs=jobs, progress_for=title))
 
 
 @list_settings(
@@ -279,4 +349,4 @@ def own_net(net: str | Callable[[], Module]) -> Callable[[], Module] | None:
     return None if isinstance(net, str) else net
 
 
-__all__ = ["Comparison", "Run", "Settings", "compare", "find_groups", "resume", "train"]
+__all__ = ["Comparison", "Run", "RunProgress", "Settings", "compare", "find_groups", "resume", "train"]

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from fedclade.core import ClientId, Damaged, FedcladeError, Groups, InputError, Row, Rows, Stopped
-from fedclade.core.html import html_table
 from fedclade.core.points import require_tunable
 from fedclade.data import Federation
 from fedclade.data.recipe import SITES
@@ -21,6 +20,7 @@ from fedclade.nets.attention_files import open_attention
 from fedclade.nets.blind import Blind, secret
 from fedclade.nets.ensemble import Ensemble
 from fedclade.nets.weight_files import open_encoder
+from fedclade.runs import run_text
 from fedclade.runs.backend import Backend, backend_for
 from fedclade.runs.environment import environment
 from fedclade.runs.experiment import PYTHON, Experiment, read_experiment, without_keys
@@ -90,13 +90,15 @@ class Run:
         """All models on this client's path as one, which predicts the mean of their probabilities."""
         return Ensemble(self.path_for(client))
 
+    def __repr__(self) -> str:
+        return run_text.in_one_line(self.result, self.path)
+
+    def __str__(self) -> str:
+        return run_text.in_three_lines(self.result, self.path)
+
     def _repr_html_(self) -> str:
         """The verdict as a table, for notebooks."""
-        percents = [f"{100 * value:.1f} %" for value in (self.accuracy, self.worst_tenth)]
-        ari, groups = self.result.get("ari"), str(self.result.get("group_count"))
-        row = [*percents, groups, "-" if ari is None else f"{metric_value(ari):.2f}", str(self.path)]
-        caption = f"{self.result.get('method')}, {self.result.get('rounds')} rounds, seed {self.result.get('seed')}"
-        return html_table(caption, ("accuracy", "worst tenth", "groups", "ARI", "run"), [row])
+        return run_text.as_html(self.result, self.path)
 
     def _modules(self, rows: Rows) -> tuple[Module, ...]:
         asked = read_run_experiment(self.path)
