@@ -1,12 +1,11 @@
 """The Python face of fedclade: train, compare, resume. The same settings as in an experiment's TOML, flat."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from os import PathLike
 from os import path as os_path
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import TypeAlias, TypedDict, Unpack
 
 from fedclade.core import InputError, LocalTraining
 from fedclade.core.html import html_table
@@ -26,11 +25,14 @@ from fedclade.runs import run as runs
 from fedclade.runs.defaults import NET, own_defaults
 from fedclade.runs.experiment import PYTHON, EngineSettings, Experiment, RunSettings, check_selection
 from fedclade.runs.loop import ProgressCallback, RunProgress
-from fedclade.runs.progress_display import MAX_LINES, CallbackForRun, show_progress
+from fedclade.runs.progress_display import watch_runs
 from fedclade.runs.run import Run
 from fedclade.runs.run_text import count_text, rounds_of
+from fedclade.runs.start_from import with_start
 from fedclade.store.files import new_run_name
 
+StartFrom: TypeAlias = Mapping[str, object] | Module | str | PathLike[str] | Run
+"""A `state_dict`, a module, the path of a file or of a run's folder, or a run."""
 METHOD_FUNCTIONS = ("needs", "start", "round", "assignment", "place")  # that every method has
 
 
@@ -61,13 +63,14 @@ SETTINGS = (RunSettings, LocalTraining, Selection, EngineSettings)
 SETTINGS_TITLE = "Settings, which are keywords, with their defaults (your own tables and images have others):"
 
 
-@list_settings(SETTINGS_TITLE, *SETTINGS, without=["name"])
+@list_settings(SETTINGS_TITLE, *SETTINGS, without=["name", "start_from"])
 def train(
     federation: Federation,
     method: AnyMethod,
     *,
     net: str | Callable[[], Module] = "mlp",
     net_settings: Mapping[str, object] | None = None,
+    start_from: StartFrom | None = None,
     out: str | Path | None = None,
     progress: bool = False,
     callback: ProgressCallback | None = None,
@@ -79,12 +82,14 @@ def train(
     method          such as `fc.FedAvg()` or `fc.FLT(groups=4)`; `help(fc.FLT)` lists its settings
     net             the name of a net (see `fedclade models`), or a function that returns a `torch.nn.Module`
     net_settings    settings of a net with a name, see below: `{"hidden": 100}`
+    start_from      the weights to start from: a `state_dict` or a module; a file (.safetensors, .pt, .pth or .npz); a
+                    run or its folder, whose model is taken, of several the mean over its clients; None: random ones
     out             the folder of the run; without it a new one below `runs/`
     progress        show how far it is: one line that is rewritten; where that cannot be, at most ten lines
     callback        called with a `fc.RunProgress` after every round. What it raises ends the run and is raised here;
                     `fc.resume` goes on behind that round
     """
-    experiment = make_experiment(federation, method, net, net_settings, settings)
+    experiment = with_start(make_experiment(federation, method, net, net_settings, settings), start_from)
     folder = None if out is None else Path(out)
     with watch_runs(progress, callback) as callback_for:
         watch = callback_for(experiment.method_name)
@@ -114,28 +119,6 @@ def resume(
     with watch_runs(progress, callback) as callback_for:
         watch = callback_for(folder.name)
         return runs.resume(folder, federation=federation, own_net=net, workers=workers, repair=repair, progress=watch)
-
-
-@contextmanager
-def watch_runs(progress: bool, callback: ProgressCallback | None, lines: int = MAX_LINES) -> Iterator[CallbackForRun]:
-    """For each run, by its title, what is called after its rounds: what shows its progress, and the user's own.
-
-    `lines` of a run are printed where no line can be rewritten.
-    """
-    check_progress(progress, callback)
-    with show_progress(lines) if progress else nullcontext(lambda _: runs.ignore_progress) as display_for:
-
-        def callback_for(title: str) -> ProgressCallback:
-            shown = display_for(title)
-
-            def report(now: RunProgress) -> None:
-                shown(now)
-                if callback is not None:
-                    callback(now)
-
-            return report
-
-        yield callback_for
 
 
 @dataclass(frozen=True)
@@ -170,17 +153,7 @@ class Comparison:
         return write_report([run.folder for run in self.runs], Path(path))
 
 
-def check_progress(progress: object, callback: object) -> None:
-    """An error unless these say how progress is reported."""
-    if not isinstance(progress, bool):
-        need, do = "True or False", "give a function as callback=..." if callable(progress) else ""
-        raise InputError("progress is not usable", where="progress", got=repr(progress), need=need, do=do)
-    if callback is not None and not callable(callback):
-        need = "a function of one argument, a RunProgress"
-        raise InputError("the callback is not usable", where="callback", got=repr(callback), need=need)
-
-
-@list_settings(SETTINGS_TITLE, *SETTINGS, without=["name"])
+@list_settings(SETTINGS_TITLE, *SETTINGS, without=["name", "start_from"])
 def compare(
     federation: Federation,
     methods: Sequence[AnyMethod],
@@ -188,6 +161,7 @@ def compare(
     seeds: int = 1,
     net: str | Callable[[], Module] = "mlp",
     net_settings: Mapping[str, object] | None = None,
+    start_from: StartFrom | None = None,
     out: str | Path | None = None,
     jobs: int = 1,
     progress: bool = False,
@@ -199,7 +173,7 @@ def compare(
     Called again with the same `out` it goes on where it was stopped; own methods must be registered for that. A method
     that is given twice with the same settings is run once.
 
-    federation           as in `fc.train`, and likewise `net` and `net_settings`
+    federation           as in `fc.train`, and likewise `net`, `net_settings` and `start_from`
     methods              a list of them: `[fc.FLT(), fc.FedAvg(), fc.Local()]`
     seeds                how many seeds each method has, from `seed` on
     out                  the folder of all runs; without it a new one below `runs/`
@@ -211,7 +185,9 @@ def compare(
         raise InputError("there is nothing to compare", got=f"{len(methods)} methods, {seeds} seeds", need="1 or more")
     folder = Path("runs") / new_run_name("compare", PYTHON) if out is None else Path(out)
     different = [method for number, method in enumerate(methods) if method not in methods[:number]]
-    experiments = [make_experiment(federation, method, net, net_settings, settings) for method in different]
+    experiments = [
+        with_start(make_experiment(federation, method, net, net_settings, settings), start_from) for method in different
+    ]
     first = experiments[0].run.seed
     plans = {
         folder / f"{plan.method_name}-{number}-seed{seed}": plan.with_seed(seed)

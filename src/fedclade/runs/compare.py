@@ -143,7 +143,8 @@ def start_or_resume(
     """One run, from where it is."""
     if is_run(path):
         workers = plan.engine.workers if isinstance(plan.engine, EngineSettings) else None
-        return resume(path, federation=federation, own_net=own_net, workers=workers, progress=progress)
+        weights = plan.start_weights
+        return resume(path, federation=federation, own_net=own_net, workers=workers, progress=progress, weights=weights)
     return start(plan, out=path, federation=federation, own_net=own_net, progress=progress)
 
 

@@ -3,11 +3,12 @@
 import importlib
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from time import monotonic
 from typing import Any
 
+from fedclade.core import InputError
 from fedclade.core.task import metric_kind
 from fedclade.runs.loop import ProgressCallback, RunProgress
 from fedclade.runs.run_text import metric_text
@@ -16,6 +17,42 @@ CallbackForRun = Callable[[str], ProgressCallback]
 """From a run's title to what is called after each of its rounds."""
 MAX_LINES = 10  # of one run, where no line can be rewritten
 NOTEBOOK_SECONDS = 0.2  # between two changes of what a notebook shows
+
+
+@contextmanager
+def watch_runs(progress: bool, callback: ProgressCallback | None, lines: int = MAX_LINES) -> Iterator[CallbackForRun]:
+    """For each run, by its title, what is called after its rounds: what shows its progress, and the user's own.
+
+    `lines` of a run are printed where no line can be rewritten.
+    """
+    check_progress(progress, callback)
+    with show_progress(lines) if progress else nullcontext(show_nothing) as display_for:
+
+        def callback_for(title: str) -> ProgressCallback:
+            shown = display_for(title)
+
+            def report(now: RunProgress) -> None:
+                shown(now)
+                if callback is not None:
+                    callback(now)
+
+            return report
+
+        yield callback_for
+
+
+def show_nothing(_: str) -> ProgressCallback:
+    return lambda _: None
+
+
+def check_progress(progress: object, callback: object) -> None:
+    """An error unless these say how progress is reported."""
+    if not isinstance(progress, bool):
+        need, do = "True or False", "give a function as callback=..." if callable(progress) else ""
+        raise InputError("progress is not usable", where="progress", got=repr(progress), need=need, do=do)
+    if callback is not None and not callable(callback):
+        need = "a function of one argument, a RunProgress"
+        raise InputError("the callback is not usable", where="callback", got=repr(callback), need=need)
 
 
 @contextmanager

@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-
 from fedclade.core import ClientId, Damaged, FedcladeError, Groups, InputError, Row, Rows, Stopped
 from fedclade.core.points import require_tunable
 from fedclade.data import Federation
@@ -19,6 +17,7 @@ from fedclade.nets import Module, Net, net_for
 from fedclade.nets.attention_files import open_attention
 from fedclade.nets.blind import Blind, secret
 from fedclade.nets.ensemble import Ensemble
+from fedclade.nets.start_weights import StartWeights, encode_start
 from fedclade.nets.weight_files import open_encoder
 from fedclade.runs import run_text
 from fedclade.runs.backend import Backend, backend_for
@@ -27,6 +26,7 @@ from fedclade.runs.experiment import PYTHON, Experiment, read_experiment, withou
 from fedclade.runs.loop import ProgressCallback, RunProgress, run_rounds
 from fedclade.runs.method_state import restore_state, state_class
 from fedclade.runs.plugins import plugins_of, with_package
+from fedclade.runs.start_from import check_start, initial_row, start_weights, stored_start
 from fedclade.store.checkpoints import Checkpoint
 from fedclade.store.events import ResumeEvent
 from fedclade.store.files import EXPERIMENT_FILE, PREPARATION_FILE, new_run_name
@@ -125,6 +125,10 @@ def start(
     net = build_net(experiment, place, own_net)
     place.check(net)  # before there is a folder
     network = check_needs(experiment, place, net)
+    weights = start_weights(experiment)
+    row = None if weights is None else weights.row(net)
+    content = b"" if row is None else encode_start(row, net)
+    notes = [*place.notes, *([f"training starts from {weights.origin}"] if weights else [])]
     state_class(experiment.method)
     path = out or Path("runs") / new_run_name(experiment.method_name, experiment.source)
     known = {
@@ -136,11 +140,12 @@ def start(
         "path": place.path(net),
         **({"network_sha256": network} if network else {}),
         **({"preparation_sha256": sha256(place.preparation)} if place.preparation else {}),
-        **({"notes": list(place.notes)} if place.notes else {}),
+        **({"start_sha256": sha256(content)} if content else {}),
+        **({"notes": notes} if notes else {}),
         **({"plugins": used} if (used := plugins_of(experiment)) else {}),
     }
-    with RunFolder.create(path, experiment.toml(), known, place.preparation) as folder:
-        return finish_run(experiment, place, net, folder, None, progress)
+    with RunFolder.create(path, experiment.toml(), known, place.preparation, content) as folder:
+        return finish_run(experiment, place, net, row, folder, None, progress)
 
 
 def resume(
@@ -152,8 +157,12 @@ def resume(
     repair: bool = False,
     progress: ProgressCallback = ignore_progress,
     backend: Backend | None = None,
+    weights: StartWeights | None = None,
 ) -> Run:
-    """Continue a run to the same models as if it had never been stopped. A finished one is only checked."""
+    """Continue a run to the same models as if it had never been stopped. A finished one is only checked.
+
+    `weights`, if they are given, must be those that it was started from.
+    """
     folder = RunFolder.open(path)
     with folder:
         folder.acquire()
@@ -168,6 +177,10 @@ def resume(
         if "preparation_sha256" in noted:  # a run of an earlier fedclade has none
             check_preparation(path, folder.preparation(), place.preparation, str(noted["preparation_sha256"]))
         net = build_net(experiment, place, own_net)
+        row = stored_start(folder, net, str(noted.get("start_sha256", "")))
+        if weights is not None:
+            given = sha256(encode_start(weights.row(net), net))
+            check_sha256("the weights to start from are not those", path, given, str(noted.get("start_sha256", "")))
         if folder.is_finished:
             return Run(path.absolute(), folder.result(), net)
         network = check_network(all_needs(experiment), net)
@@ -185,7 +198,7 @@ def resume(
         except Stopped as error:
             raise stopped_error(error, experiment, path) from None
         folder.log_event(ResumeEvent(round=reached.round if reached else 0, repaired=repair))
-        return finish_run(experiment, place, net, folder, reached, progress)
+        return finish_run(experiment, place, net, row, folder, reached, progress)
 
 
 def check_sha256(what: str, run: Path, got: str, need: str) -> None:
@@ -237,14 +250,15 @@ def finish_run(
     experiment: Experiment,
     backend: Backend,
     net: Net,
+    row: Row | None,
     folder: RunFolder,
     checkpoint: Checkpoint | None,
     progress: ProgressCallback,
 ) -> Run:
-    """Play the rounds that are left, and write the verdict."""
+    """Play the rounds that are left, and write the verdict. `row`: the model to start from, if it is not drawn."""
     try:
         with backend.fleet(net) as fleet:
-            first = partial(initial_row, net, experiment)
+            first = partial(initial_row, net, experiment, row)
             if checkpoint is None:
                 fleet.ledger.add_totals(backend.preparation_bytes)
             verdict, models = run_rounds(experiment, fleet, first, backend.truth_at, folder, checkpoint, progress)
@@ -266,6 +280,7 @@ def all_needs(experiment: Experiment) -> tuple[Needs, ...]:
 def check_needs(experiment: Experiment, backend: Backend, net: Net) -> str:
     """An error if something is missing that the method needs; the checksum of its attention network, if it has one."""
     needs = all_needs(experiment)
+    check_start(experiment, needs)
     for each in needs:
         if each.encoder:
             found = open_encoder(each.encoder, backend.shape)
@@ -295,15 +310,6 @@ def check_network(needs: Sequence[Needs], net: Net) -> str:
             raise InputError(what, where="method.network", got=got, need=str(net.size), do=do)
         return kept.sha256
     return ""
-
-
-def initial_row(net: Net, experiment: Experiment, number: int) -> Row:
-    """Initial model number 0, 1, ...; in a blind run how far it is from the one that clients start from."""
-    if not experiment.local.blind:
-        return net.initial_row(experiment.run.seed, number)
-    if number:
-        raise InputError("blind clients start from one model", where="local.blind", got="several", need="one")
-    return np.zeros(net.size, np.float32)
 
 
 def stopped_error(error: FedcladeError, experiment: Experiment, path: Path) -> Stopped:
