@@ -201,6 +201,15 @@ def test_a_comparison_goes_on_with_the_same_weights_alone(two_groups: Federation
     check_refused(said, fc.compare, two_groups, methods, start_from=other, out=tmp_path, **STILL)
     check_refused("there is a run of another experiment", fc.compare, two_groups, methods, out=tmp_path, **STILL)
 
+    file, folder = tmp_path / "weights.pt", tmp_path / "of a file"
+    torch.save(WEIGHTS, file)
+    fc.compare(two_groups, methods, start_from=file, out=folder, **STILL)
+    torch.save(other, file)
+    check_refused(said, fc.compare, two_groups, methods, start_from=file, out=folder, **STILL)
+    file.unlink()
+    again = fc.compare(two_groups, methods, start_from=file, out=folder, **STILL)
+    assert [run.result["model_hash"] for run in again.runs] == [run.result["model_hash"] for run in first.runs]
+
 
 def test_an_experiment_names_a_file_relative_to_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -47,7 +47,7 @@ class Run:
 
     @property
     def notes(self) -> list[str]:
-        """What a user should know of the data: what was set aside, and what was left out."""
+        """What a user should know: what of the data was set aside or left out, and what training started from."""
         found = self.folder.environment().get("notes", [])
         return [str(each) for each in found] if isinstance(found, list) else []
 
