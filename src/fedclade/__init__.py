@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         PCAKMeansHC,
         register,
     )
+    from fedclade.runs.loop import RunProgress
     from fedclade.runs.run import Run
 
 __version__ = "0.1.0"
@@ -47,6 +48,7 @@ _NAMES = {
         *("ABC", "CFL", "Ditto", "FLT", "FedAvg", "FedProx", "FedSEM", "FineTuned", "IFCA", "Local", "PCAKMeansHC"),
         *("ClassMoments", "Encoder", "register"),
     ),
+    "fedclade.runs.loop": ("RunProgress",),
     "fedclade.runs.run": ("Run",),
 }
 _MODULE_BY_NAME = {"data": "fedclade.data", **{name: module for module, names in _NAMES.items() for name in names}}
@@ -76,6 +78,7 @@ __all__ = [
     "Local",
     "PCAKMeansHC",
     "Run",
+    "RunProgress",
     "StepSchedule",
     "__version__",
     "compare",

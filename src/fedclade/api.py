@@ -3,13 +3,15 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from os import PathLike
+from os import path as os_path
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import TypeAlias, TypedDict, Unpack
 
 from fedclade.core import InputError, LocalTraining
 from fedclade.core.html import html_table
 from fedclade.core.settings import SettingsT, build_settings, names_of, settings_table, unknown_name_error
 from fedclade.core.settings_help import list_settings, summary_of
+from fedclade.core.text_table import text_table
 from fedclade.core.training import (
     SGD,
     Adam,
@@ -33,9 +35,15 @@ from fedclade.runs import run as runs
 from fedclade.runs.defaults import NET, local_defaults, own_defaults
 from fedclade.runs.divergence import check_divergence
 from fedclade.runs.experiment import PYTHON, EngineSettings, Experiment, RunSettings, check_selection
+from fedclade.runs.loop import ProgressCallback, RunProgress
+from fedclade.runs.progress_display import watch_runs
 from fedclade.runs.run import Run
+from fedclade.runs.run_text import count_text, rounds_of
+from fedclade.runs.start_from import with_start
 from fedclade.store.files import new_run_name
 
+StartFrom: TypeAlias = Mapping[str, object] | Module | str | PathLike[str] | Run
+"""A `state_dict`, a module, the path of a file or of a run's folder, or a run."""
 METHOD_FUNCTIONS = ("needs", "start", "round", "assignment", "place")  # that every method has
 
 
@@ -71,14 +79,17 @@ SETTINGS = (RunSettings, LocalTraining, BesideOptimizer, Selection, EngineSettin
 SETTINGS_TITLE = "Settings, which are keywords, with their defaults (your own tables and images have others):"
 
 
-@list_settings(SETTINGS_TITLE, *SETTINGS, without=["name"])
+@list_settings(SETTINGS_TITLE, *SETTINGS, without=["name", "start_from"])
 def train(
     federation: Federation,
     method: AnyMethod,
     *,
     net: str | Callable[[], Module] = "mlp",
     net_settings: Mapping[str, object] | None = None,
+    start_from: StartFrom | None = None,
     out: str | Path | None = None,
+    progress: bool = False,
+    callback: ProgressCallback | None = None,
     **settings: Unpack[Settings],
 ) -> Run:
     """Train one method on a federation. If training diverges, the folder is complete and `Diverged` is raised.
@@ -87,11 +98,18 @@ def train(
     method          such as `fc.FedAvg()` or `fc.FLT(groups=4)`; `help(fc.FLT)` lists its settings
     net             the name of a net (see `fedclade models`), or a function that returns a `torch.nn.Module`
     net_settings    settings of a net with a name, see below: `{"hidden": 100}`
+    start_from      the weights to start from: a `state_dict` or a module; a file (.safetensors, .pt, .pth or .npz); a
+                    run or its folder, whose model is taken, of several the mean over its clients; None: random ones
     out             the folder of the run; without it a new one below `runs/`
+    progress        show how far it is: one line that is rewritten; where that cannot be, at most ten lines
+    callback        called with a `fc.RunProgress` after every round. What it raises ends the run and is raised here;
+                    `fc.resume` goes on behind that round
     """
-    experiment = make_experiment(federation, method, net, net_settings, settings)
+    experiment = with_start(make_experiment(federation, method, net, net_settings, settings), start_from)
     folder = None if out is None else Path(out)
-    run = runs.start(experiment, out=folder, federation=federation, own_net=own_net(net))
+    with watch_runs(progress, callback) as callback_for:
+        watch = callback_for(experiment.method_name)
+        run = runs.start(experiment, out=folder, federation=federation, own_net=own_net(net), progress=watch)
     check_divergence([run.result])
     return run
 
@@ -103,6 +121,8 @@ def resume(
     net: Callable[[], Module] | None = None,
     workers: int | None = None,
     repair: bool = False,
+    progress: bool = False,
+    callback: ProgressCallback | None = None,
 ) -> Run:
     """Continue a run that was stopped, to the same models; check one that is finished.
 
@@ -111,8 +131,12 @@ def resume(
     net           the same function, if the net was given in Python
     workers       other processes than before; the result does not depend on it
     repair        pass over a damaged last checkpoint, lost facts or another path of training, and go on
+    progress      as in `fc.train`, and likewise `callback`
     """
-    run = runs.resume(Path(path), federation=federation, own_net=net, workers=workers, repair=repair)
+    folder = Path(path)
+    with watch_runs(progress, callback) as callback_for:
+        watch = callback_for(folder.name)
+        run = runs.resume(folder, federation=federation, own_net=net, workers=workers, repair=repair, progress=watch)
     check_divergence([run.result])
     return run
 
@@ -128,16 +152,28 @@ class Comparison:
         """The table: one line for each method."""
         return compare_runs([run.folder for run in self.runs])
 
+    def __repr__(self) -> str:
+        methods = ", ".join(dict.fromkeys(str(run.result.get("method")) for run in self.runs))
+        return f"Comparison({methods}: {self._runs_text()})"
+
+    def __str__(self) -> str:
+        return f"{text_table(HEADINGS, [as_text(line) for line in self.lines])}\n{self._runs_text()}"
+
     def _repr_html_(self) -> str:
         """The table, for a notebook."""
-        return html_table(f"{len(self.runs)} runs", HEADINGS, [as_text(line) for line in self.lines])
+        return html_table(self._runs_text(), HEADINGS, [as_text(line) for line in self.lines])
+
+    def _runs_text(self) -> str:
+        rounds = " or ".join(dict.fromkeys(count_text(rounds_of(run.result), "round") for run in self.runs))
+        folder = os_path.commonpath([run.path.parent for run in self.runs])
+        return f"{count_text(len(self.runs), 'run')} of {rounds} in {folder}"
 
     def report(self, path: str | Path) -> Path:
         """Write one HTML file that works offline."""
         return write_report([run.folder for run in self.runs], Path(path))
 
 
-@list_settings(SETTINGS_TITLE, *SETTINGS, without=["name"])
+@list_settings(SETTINGS_TITLE, *SETTINGS, without=["name", "start_from"])
 def compare(
     federation: Federation,
     methods: Sequence[AnyMethod],
@@ -145,8 +181,11 @@ def compare(
     seeds: int = 1,
     net: str | Callable[[], Module] = "mlp",
     net_settings: Mapping[str, object] | None = None,
+    start_from: StartFrom | None = None,
     out: str | Path | None = None,
     jobs: int = 1,
+    progress: bool = False,
+    callback: ProgressCallback | None = None,
     **settings: Unpack[Settings],
 ) -> Comparison:
     """Train several methods on the same federation, each with several seeds.
@@ -154,24 +193,30 @@ def compare(
     Called again with the same `out` it goes on where it was stopped; own methods must be registered for that. A method
     that is given twice with the same settings is run once. A run that diverges is a line like any other, and says so.
 
-    federation           as in `fc.train`, and likewise `net` and `net_settings`
+    federation           as in `fc.train`, and likewise `net`, `net_settings` and `start_from`
     methods              a list of them: `[fc.FLT(), fc.FedAvg(), fc.Local()]`
     seeds                how many seeds each method has, from `seed` on
     out                  the folder of all runs; without it a new one below `runs/`
     jobs                 how many runs there are at once, each in a process of its own
+    progress             as in `fc.train`, with a line for each run; where none can be rewritten, when it has ended
+    callback             as in `fc.train`; its argument says which run it is of, by `method`, `seed` and `run`
     """
     if seeds < 1 or not methods:
         raise InputError("there is nothing to compare", got=f"{len(methods)} methods, {seeds} seeds", need="1 or more")
     folder = Path("runs") / new_run_name("compare", PYTHON) if out is None else Path(out)
     different = [method for number, method in enumerate(methods) if method not in methods[:number]]
-    experiments = [make_experiment(federation, method, net, net_settings, settings) for method in different]
+    experiments = [
+        with_start(make_experiment(federation, method, net, net_settings, settings), start_from) for method in different
+    ]
     first = experiments[0].run.seed
     plans = {
         folder / f"{plan.method_name}-{number}-seed{seed}": plan.with_seed(seed)
         for seed in range(first, first + seeds)
         for number, plan in enumerate(experiments)
     }
-    return Comparison(comparing.compare(plans, federation=federation, own_net=own_net(net), jobs=jobs))
+    with watch_runs(progress, callback, lines=1) as callback_for:
+        title, make = (lambda path: callback_for(path.name)), own_net(net)
+        return Comparison(comparing.compare(plans, federation=federation, own_net=make, jobs=jobs, progress_for=title))
 
 
 @list_settings(
@@ -303,4 +348,4 @@ def own_net(net: str | Callable[[], Module]) -> Callable[[], Module] | None:
     return None if isinstance(net, str) else net
 
 
-__all__ = ["Comparison", "Run", "Settings", "compare", "find_groups", "resume", "train"]
+__all__ = ["Comparison", "Run", "RunProgress", "Settings", "compare", "find_groups", "resume", "train"]

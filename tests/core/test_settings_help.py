@@ -22,6 +22,8 @@ from fedclade.methods import METHODS, ClassMoments, Encoder, Selection
 from fedclade.nets import NETS
 from fedclade.runs.experiment import EngineSettings, FlowerSettings, RunSettings
 
+PARAMETERS = {"name", "start_from"}
+"""The engine is always the same; the weights to start from are a parameter of their own, which takes objects too."""
 OF_A_RUN = (RunSettings, LocalTraining, BesideOptimizer, Selection, EngineSettings)
 PUBLIC = [
     *(
@@ -117,9 +119,10 @@ def test_help_has_every_setting_with_default_and_meaning(cls: type) -> None:
 @pytest.mark.parametrize("function", [fc.train, fc.compare], ids=["train", "compare"])
 def test_help_of_training_lists_the_settings_of_a_run(function: Callable[..., object]) -> None:
     shown = help_of(function)
-    for cls in OF_A_RUN:
-        for name, meaning in field_meanings(cls).items():
-            assert (cls is EngineSettings and name == "name") or (f" {name} = " in shown and meaning in shown), name
+    for name, meaning in {name: each for cls in OF_A_RUN for name, each in field_meanings(cls).items()}.items():
+        if name not in PARAMETERS:
+            assert f" {name} = " in shown
+            assert meaning in shown
     for kind in NETS.registered_entries.values():
         assert function is fc.compare or " ".join(settings_list(kind).split()) in shown
 
@@ -141,7 +144,7 @@ def test_settings_of_train_are_all_typed() -> None:
     """A type checker knows each keyword of `train`."""
     from fedclade.api import Settings
 
-    wanted = {name for cls in OF_A_RUN for name in names_of(cls)} - {"name"}
+    wanted = {name for cls in OF_A_RUN for name in names_of(cls)} - PARAMETERS
     assert set(Settings.__annotations__) == wanted
 
 

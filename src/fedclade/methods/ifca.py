@@ -59,7 +59,8 @@ class IFCA:
     """Whether all clients choose before models are evaluated, by training loss; otherwise only participants do."""
 
     def needs(self) -> Needs:
-        return Needs(sees=self.sees(), check=self.check_training)
+        first_models = self.restarts * self.clusters if self.start_from == "random" else 1
+        return Needs(sees=self.sees(), first_models=first_models, check=self.check_training)
 
     def check_training(self, layers: Sequence[int], local: LocalTraining) -> None:
         """An error if the net has no layers but shared ones, or if an optimiser would change what is a gradient."""

@@ -1,11 +1,12 @@
 """An experiment: one TOML file, checked and with every default filled in before any work starts."""
 
+import os
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tomli_w
 from pydantic import Field
@@ -20,6 +21,9 @@ from fedclade.data.recipe import SITES, Recipe, read_recipe
 from fedclade.data.sites import SiteTables
 from fedclade.methods import METHODS, AnyMethod, Selection, method_named, name_of
 from fedclade.runs.defaults import Section, own_defaults, says_all, with_defaults
+
+if TYPE_CHECKING:
+    from fedclade.nets.start_weights import StartWeights
 
 SettingsTable = Mapping[str, object]
 MAX_FILE_BYTES = 2**20  # bytes; an experiment is a page of text
@@ -37,6 +41,8 @@ class RunSettings:
     """Rounds between evaluations; the last round is always evaluated."""
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     """Decides everything that is drawn: the world, initial weights, participation, batches."""
+    start_from: str = ""
+    """The weights to start from: a file (.safetensors, .pt, .pth, .npz) or the folder of a run; empty: random ones."""
 
 
 @settings
@@ -106,6 +112,8 @@ class Experiment:
     engine: EngineSettings | FlowerSettings = field(default_factory=EngineSettings)
     selection: Selection = field(default_factory=Selection)
     """Which clients take part in a round; in TOML its keys stand beside the method's own."""
+    start_weights: "StartWeights | None" = None
+    """The weights to start from, where they were given in Python."""
 
     @property
     def method_name(self) -> str:
@@ -137,6 +145,11 @@ class Experiment:
     def with_seed(self, seed: int) -> "Experiment":
         """The same with another seed."""
         return replace(self, run=replace(self.run, seed=seed))
+
+
+def with_absolute_start(run: RunSettings, start_from: str) -> RunSettings:
+    """The same with this file to start from, by a path that holds wherever the run is resumed."""
+    return replace(run, start_from=os.path.abspath(start_from))
 
 
 def toml_table(table: Mapping[str, object]) -> dict[str, object]:
@@ -228,6 +241,8 @@ def experiment_from(tables: Mapping[str, object], where: str = "the experiment")
     whole = with_defaults(sections, recipe_defaults(recipe, sections["engine"], sections["local"]))
     net, local, method, run, engine = (whole[name] for name in SECTIONS if name != "data")
     plan = build_settings(RunSettings, run, where="run")
+    if plan.start_from not in ("", PYTHON):
+        plan = with_absolute_start(plan, plan.start_from)
     if recipe is not None:
         recipe.check_rounds(plan.rounds)
         data = recipe.table()

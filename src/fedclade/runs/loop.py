@@ -37,15 +37,26 @@ MODELS_AT_ONCE = 64  # that are added up at once where models are a mixture
 
 @dataclass(frozen=True)
 class RunProgress:
-    """How far a run is."""
+    """How far a run is, after one of its rounds."""
 
     round: int
+    """1 after the first."""
     rounds: int
+    """How many the run has."""
     accuracy: float | None
+    """The mean over clients, 0 to 1; None where the models were not evaluated, or of a task without an accuracy."""
     clients: int = 0
     """How many could be asked in this round."""
     metrics: Mapping[str, float | None] = field(default_factory=dict)
     """Every metric of the task, where the models were evaluated after this round."""
+    metric: str = ""
+    """The name of the main one among them."""
+    method: str = ""
+    """The method's name."""
+    seed: int = 0
+    """The run's seed."""
+    run: str = ""
+    """The run's folder."""
 
 
 ProgressCallback = Callable[[RunProgress], None]
@@ -162,7 +173,8 @@ def run_rounds(
         accuracy, metrics = values.get("accuracy"), values.get("metrics", {})
         assert accuracy is None or isinstance(accuracy, float)
         assert isinstance(metrics, dict)
-        progress(RunProgress(number, plan.rounds, accuracy, len(present), metrics))
+        about = str(values.get("metric", "")), experiment.method_name, plan.seed, str(folder.path)
+        progress(RunProgress(number, plan.rounds, accuracy, len(present), metrics, *about))
     if scores is None:  # killed between the last checkpoint and the verdict
         fleet = fleet.begin(last)
         there = [client for client in fleet.clients() if client in models.row_by_client]
