@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from time import perf_counter, process_time
 from typing import TypeVar
 
@@ -14,7 +14,9 @@ from fedclade.fleet import Fleet, Ledger, Scores
 from fedclade.methods import Facts, First, SelectionState, select_participants
 from fedclade.runs.experiment import Experiment
 from fedclade.runs.method_state import check_state, restore_state
-from fedclade.runs.metrics import SHARE_TASKS, Separation, client_metrics, evaluation_metrics, summary, verdict_details
+from fedclade.runs.metrics import Separation, client_metrics, evaluation_metrics, summary, verdict_details
+from fedclade.runs.significance import SHARE_TASKS
+from fedclade.runs.warnings import find_warnings
 from fedclade.store import events
 from fedclade.store.checkpoints import Checkpoint
 from fedclade.store.client_table import CLIENT_SCHEMA
@@ -145,6 +147,7 @@ def run_rounds(
         "rounds": plan.rounds,
         **evaluation_metrics(scores, models, truth_at(plan.rounds)),
         **verdict_details(scores),
+        "warnings": [asdict(each) for each in find_warnings(scores, [*folder.events(events.EvaluationEvent)])],
         "groups": [list(members) for members in models.groups().members],
         "model_hash": model_hash(models),
         **clock.totals(),
