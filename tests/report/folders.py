@@ -32,6 +32,7 @@ def made(
     lines: Sequence[Line] = (),
     result: Mapping[str, object] | None = None,
     took_part: Sequence[bool] | None = None,
+    examples: int = 1,
 ) -> RunData:
     """A run folder of these facts, read back."""
     path.mkdir(parents=True)
@@ -41,7 +42,7 @@ def made(
     rounds, clients, accuracy, groups = zip(*lines, strict=True) if lines else ((), (), (), ())
     count = len(lines)
     columns = [rounds, clients, accuracy, [None] * count, groups, [0] * count, took_part or [True] * count]
-    columns += [accuracy, [None] * count, [1] * count]
+    columns += [accuracy, [None] * count, [examples] * count]
     table = dict(zip(CLIENT_SCHEMA.names, columns, strict=True))
     pq.write_table(pa.table(table, schema=CLIENT_SCHEMA), path / "clients.parquet")
     if result is not None:

@@ -12,7 +12,8 @@ ABCD = ("a", "b", "c", "d")
 def test_boxes_and_marks_are_those_of_the_clients(tmp_path: Path) -> None:
     mine = [(1, client, value, 0) for client, value in zip(ABCD, (0.2, 0.4, 0.6, 1.0), strict=True)]
     alone = [(1, client, 0.5, 0) for client in ABCD]
-    runs = [made(tmp_path / name, asked(name), [], lines) for name, lines in (("fedavg", mine), ("local", alone))]
+    lines = (("fedavg", mine), ("local", alone))
+    runs = [made(tmp_path / name, asked(name), [], each, examples=2000) for name, each in lines]
     figure = there(client_accuracy(runs))
     box, good, harmed = figure.data[:3]
     # By linear interpolation: 0.25 * 3 = 0.75 of the way from the first to the second of 20, 40, 60, 100.

@@ -36,7 +36,8 @@ def test_the_page_shows_what_the_runs_say(comparison: fc.Comparison, tmp_path: P
             assert cell in page.text
     for run in comparison.runs:
         assert str(run.result["model_hash"]) in page.text
-    assert re.search(r"(fedavg|local) was best: \d+\.\d % mean accuracy over 6 clients", page.text)
+    assert re.search(r"(fedavg|local) was best: |No method is clearly best: ", page.text)
+    assert re.search(r"\d+\.\d % mean accuracy over 6 clients", page.text)
     figures = [json.loads(found) for found in re.findall(r"const figure = (.*);", page.scripts[-1])]
     curves, _, strips = figures[:3]
     named = {trace["name"]: trace for trace in curves["data"] if trace.get("name")}
@@ -47,13 +48,23 @@ def test_the_page_shows_what_the_runs_say(comparison: fc.Comparison, tmp_path: P
     assert curves["layout"]["yaxis"]["title"]["text"] == "mean accuracy of the clients, %"
 
 
-def test_harmed_clients_by_hand(comparison: fc.Comparison) -> None:
+def test_harmed_clients_are_those_of_fishers_test(comparison: fc.Comparison) -> None:
+    from scipy import stats
+
     runs = [read_run(run.folder) for run in comparison.runs]
-    fedavg, local = runs[0].final_accuracy(), runs[1].final_accuracy()
+    fedavg, local = runs[0].final_values(), runs[1].final_values()
     assert len(fedavg) == 6
     hurt = harmed_by_run(runs)
-    assert hurt[0] == tuple(client for client in sorted(fedavg) if fedavg[client] < local[client])
-    assert hurt[1] == tuple(client for client in sorted(fedavg) if local[client] < fedavg[client])
+    examples = dict(zip(runs[0].final_metrics.clients, runs[0].final_metrics.examples.tolist(), strict=True))
+    for mine, other, found in ((fedavg, local, hurt[0]), (local, fedavg, hurt[1])):
+        p = [
+            stats.fisher_exact(
+                [[round(has[name] * count), round((1 - has[name]) * count)] for has in (mine, other)], "less"
+            )
+            for name, count in examples.items()
+        ]
+        kept = stats.false_discovery_control([each.pvalue for each in p]) <= 0.05
+        assert found == tuple(name for name, is_kept in zip(examples, kept, strict=True) if is_kept)
     assert harmed_by_run(runs[:1]) == [None]  # nobody to compare with
     assert compare_runs([comparison.runs[0].folder])[0].harmed is None
 
@@ -65,15 +76,17 @@ def test_an_unfinished_run_has_no_report(comparison: fc.Comparison, tmp_path: Pa
         comparison.report(tmp_path / "nowhere" / "report.html")
 
 
-def test_the_verdict_leaves_out_what_is_not_known_and_says_ties(comparison: fc.Comparison) -> None:
-    runs = [read_run(run.folder) for run in comparison.runs][:1]
+def test_the_verdict_leaves_out_what_is_not_known_and_says_what_is_within_noise(comparison: fc.Comparison) -> None:
+    runs = [read_run(run.folder) for run in comparison.runs]
     one, other = comparison.lines
 
     def said(first: float, second: float) -> str:
-        return summary_sentence(runs, [replace(one, accuracy=first), replace(other, accuracy=second)])
+        return summary_sentence(runs, [replace(one, value=first), replace(other, value=second)])
 
-    assert said(0.5, 0.75).startswith(f"{other.method} was best: 75.0 % mean accuracy over 6 clients ({one.method} 50")
-    assert said(0.5, 0.5) == f"{one.method} and {other.method} came out alike: 50.0 % mean accuracy over 6 clients."
+    same = summary_sentence(runs[:1], [one, replace(other, method="itself")][:1])
+    assert re.match(
+        r"fedavg reached \d+\.\d % mean accuracy, 95 % interval [\d.]+ to [\d.]+, over 6 clients in 2", same
+    )
     for pair in ((float("nan"), 0.5), (0.5, float("nan"))):
         assert " was best: 50.0 %" in said(*pair)
         assert "not evaluated)." in said(*pair)

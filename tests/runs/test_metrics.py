@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from fedclade.core import Groups
 from fedclade.core.task import MAX_CLASSES_COUNTED, Task
 from fedclade.fleet import Scores
-from fedclade.runs.metrics import Separation, harmed_clients, mean_by_group, rand_index, summary
+from fedclade.runs.metrics import FinalMetrics, Separation, harmed_clients, mean_by_group, rand_index, summary
 
 
 def scores_of(right: Sequence[int], examples: Sequence[int], losses: Sequence[float]) -> Scores:
@@ -46,12 +47,51 @@ def test_means_of_groups() -> None:
     assert mean_by_group({"a": 0.5, "b": 0.9, "c": 0.25}, groups) == [pytest.approx(0.7), 0.25, None]
 
 
-def test_harmed_clients_do_worse_than_with_one_of_the_others() -> None:
-    mine = {"a": 0.5, "b": 0.9, "c": 0.25}
-    local, fedavg = {"a": 0.5, "b": 0.95, "c": 0.1}, {"a": 0.4, "b": 0.1, "c": 0.26}
-    assert harmed_clients(mine, [local]) == ("b",)
-    assert harmed_clients(mine, [local, fedavg]) == ("b", "c")
-    assert harmed_clients(mine, [{"z": 1.0}]) == ()
+def final_of(right: Sequence[int], examples: Sequence[int], names: str = "abcdefgh") -> FinalMetrics:
+    counts = np.array(examples)
+    values = np.array(right) / counts
+    return FinalMetrics(
+        "classification", False, tuple(names[: len(right)]), values, np.full(len(right), np.nan), counts
+    )
+
+
+def test_harmed_clients_do_worse_than_with_one_of_the_others_beyond_noise() -> None:
+    """Of 20 examples 5 right against 18: by Fisher's test less than 1 in 20,000; 15 against 18: 1 in 4."""
+    mine = final_of([5, 15, 10], [20, 20, 20])
+    local, fedavg = final_of([18, 18, 10], [20, 20, 20]), final_of([5, 5, 20], [20, 20, 20])
+    assert harmed_clients(mine, [local]) == ("a",)
+    assert harmed_clients(mine, [local, fedavg]) == ("a", "c")
+    assert harmed_clients(mine, [final_of([1], [1], "z")]) == ()
+    assert harmed_clients(mine, [final_of([18], [19])]) == ()  # not the same examples
+    assert harmed_clients(mine, []) == ()
+
+
+def test_harmed_clients_of_a_regression_do_worse_by_several_standard_errors() -> None:
+    def final(values: Sequence[float], errors: Sequence[float]) -> FinalMetrics:
+        clients, examples = ("a", "b", "c"), np.array([50] * 3)
+        return FinalMetrics("regression", True, clients, np.array(values), np.array(errors), examples)
+
+    local = final([1.0, 1.0, 1.0], [0.1, 0.1, np.nan])
+    assert harmed_clients(final([2.0, 1.2, 9.0], [0.1, 0.1, 0.1]), [local]) == ("a",)
+    assert harmed_clients(final([0.1, 0.1, 0.1], [0.1, 0.1, 0.1]), [local]) == ()
+
+
+def test_of_a_method_against_itself_nobody_is_harmed() -> None:
+    """300 clients with 12 examples each, and two methods that are right by chance alone, two hundred times."""
+    rng = np.random.default_rng(0)
+    counts: list[int] = []
+    for _ in range(200):
+        skill = rng.uniform(0.3, 1.0, 300)
+        mine, local, fedavg = (final_of_many(rng.binomial(12, skill)) for _ in range(3))
+        counts.append(len(harmed_clients(mine, [local, fedavg])))
+    assert np.mean(np.array(counts) > 0) <= 0.05
+    assert np.mean(counts) <= 0.1
+
+
+def final_of_many(right: NDArray[np.int64]) -> FinalMetrics:
+    names = tuple(f"c{number:03d}" for number in range(len(right)))
+    errors = np.full(len(right), np.nan)
+    return FinalMetrics("classification", False, names, right / 12, errors, np.full(len(right), 12))
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=12))

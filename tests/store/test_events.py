@@ -43,16 +43,19 @@ LINES: list[tuple[Event, str]] = [
             round=2,
             **METRICS,
             perplexity=7.4,
+            task="classification",
             metric="accuracy",
+            lower_is_better=("loss",),
             metrics={"accuracy": 0.5},
             baseline={"auc": 0.5},
             group_count=2,
             accuracy_by_group=(0.5, None),
+            metric_by_group=(0.5,),
         ),
         '"round": 2, "accuracy": 0.5, "accuracy_weighted": 0.5, "accuracy_variance": 1.5, "worst_tenth": 0.25, '
-        '"loss": 2, "perplexity": 7.4, "metric": "accuracy", "metrics": {"accuracy": 0.5}, "baseline": {"auc": 0.5}, '
-        '"group_count": 2, "accuracy_by_group": [0.5, null], '
-        '"accuracy_by_planted_group": null, "ari": null',
+        '"loss": 2, "perplexity": 7.4, "task": "classification", "metric": "accuracy", "lower_is_better": ["loss"], '
+        '"metrics": {"accuracy": 0.5}, "baseline": {"auc": 0.5}, "group_count": 2, "accuracy_by_group": [0.5, null], '
+        '"accuracy_by_planted_group": null, "metric_by_group": [0.5], "metric_by_planted_group": null, "ari": null',
     ),
     (events.DivergedEvent(round=2, reason="a loss over 7"), '"round": 2, "reason": "a loss over 7"'),
     (events.PlantedEvent(groups=(("a", "b"), ("c",))), '"round": 0, "groups": [["a", "b"], ["c"]]'),

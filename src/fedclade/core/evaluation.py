@@ -263,14 +263,13 @@ def baseline_metrics(task: Task, parts: list[Evaluation]) -> dict[str, float]:
         _, total, square, count = whole.sums
         return {"rmse": math.sqrt(max(square / count - (total / count) ** 2, 0.0)), "r2": 0.0}
     if task.kind == "multi-label":
-        return flag_baseline(task, whole)
+        return flag_baseline(task, parts)
     if task.kind != "classification" or not task.count_width:
         return {}
     there = class_counts(task, whole.counts)[0]
     most, known = int(there.argmax()), there[there > 0] / whole.examples
-    own = [float(class_counts(task, part.counts)[0][most]) / part.examples for part in parts]
     return {
-        "accuracy": float(np.mean(own)),
+        "accuracy": float(baseline_by_client(task, parts).mean()),
         "balanced_accuracy": 1 / len(known),
         "macro_f1": 2 * float(there[most]) / float(there[most] + whole.examples) / len(known),
         "auc": 0.5,
@@ -278,16 +277,44 @@ def baseline_metrics(task: Task, parts: list[Evaluation]) -> dict[str, float]:
     }
 
 
-def flag_baseline(task: Task, whole: Evaluation) -> dict[str, float]:
+def baseline_by_client(task: Task, parts: list[Evaluation]) -> NDArray[np.float64]:
+    """(clients,): the main metric of each client with this answer; none where it is not known."""
+    if not parts:
+        return np.zeros(0)
+    whole = add_evaluations(parts)
+    if task.kind == "regression":
+        mean = whole.sums[1] / whole.sums[3]
+        squares = [
+            (square - 2 * mean * total + count * mean**2) / count
+            for _, total, square, count in (part.sums for part in parts)
+        ]
+        return np.sqrt(np.maximum(squares, 0.0))
+    if task.kind == "multi-label":
+        often = flag_shares(task, whole) > 0.5
+        return np.array(
+            [np.where(often, share, 1 - share).mean() for share in (flag_shares(task, each) for each in parts)]
+        )
+    if task.kind != "classification" or not task.count_width:
+        return np.zeros(0)
+    most = int(class_counts(task, whole.counts)[0].argmax())
+    return np.array([float(class_counts(task, part.counts)[0][most]) / part.examples for part in parts])
+
+
+def flag_shares(task: Task, found: Evaluation) -> NDArray[np.float64]:
+    """(flags,): the share of examples that have each."""
+    yes, _, _, wrong_no = found.counts[:-1].reshape(4, task.count)
+    return np.asarray((yes + wrong_no) / found.examples)
+
+
+def flag_baseline(task: Task, parts: list[Evaluation]) -> dict[str, float]:
     """Of several flags: each one's majority."""
-    yes, _, _, wrong_no = whole.counts[:-1].reshape(4, task.count)
-    share = (yes + wrong_no) / whole.examples
+    share = flag_shares(task, add_evaluations(parts))
     said = share > 0.5
     f1 = np.where(said, 2 * share / (share + 1), 0.0)
     used = share > 0
     safe = np.clip(share, 1e-12, 1 - 1e-12)
     return {
-        "accuracy": float(np.maximum(share, 1 - share).mean()),
+        "accuracy": float(baseline_by_client(task, parts).mean()),
         "macro_f1": float(f1[used].mean()) if used.any() else math.nan,
         "auc": 0.5,
         "log_loss": float(-(safe * np.log(safe) + (1 - safe) * np.log(1 - safe)).mean()),

@@ -1,6 +1,6 @@
 """Runs side by side: one row for each method, over its seeds."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -8,7 +8,8 @@ import numpy as np
 from fedclade.core import InputError
 from fedclade.report.harm import harmed_by_run
 from fedclade.report.naming import indices_by_label
-from fedclade.report.run_data import JsonObject, RunData, number, read_run, run_labels
+from fedclade.report.run_data import JsonObject, RunData, mapping, number, read_run, run_labels
+from fedclade.report.verdict import interval_of
 from fedclade.store.run_folder import RunFolder
 
 
@@ -21,9 +22,21 @@ class ComparisonRow:
     rounds: int
     diverged: int
     """How many of its runs diverged: their models are of no use, and the means are not."""
+    metric: str
+    """The name of the main metric."""
+    value: float
+    """Of the main metric."""
+    deviation: float
+    """Its standard deviation over seeds."""
+    interval: tuple[float, float] | None
+    """Of the main metric over clients, at `fedclade.runs.significance.LEVEL`; None of fewer than two clients."""
+    metrics: Mapping[str, float]
+    """Every metric of the task."""
+    recall: Mapping[str, float]
+    """Of a classification with few classes the share of each one's test examples that is found."""
     accuracy: float
+    """NaN of a task without an accuracy, likewise the next three."""
     accuracy_deviation: float
-    """Standard deviation over seeds."""
     accuracy_weighted: float
     accuracy_variance: float
     worst_tenth: float
@@ -31,7 +44,8 @@ class ComparisonRow:
     groups: float
     ari: float | None
     harmed: float | None
-    """Clients that end worse than with Local or FedAvg, if one of these ran on the same seed; a mean over seeds."""
+    """Clients that end worse than with Local or FedAvg, beyond noise, if one of these ran on the same seed; a mean over
+    seeds."""
     bytes_up: float
     bytes_down: float
     reached: int | None
@@ -64,6 +78,8 @@ def comparison_rows(runs: Sequence[RunData], target: float | None = None) -> tup
 
         costs = [] if target is None else [cost_to_target(runs[index], target) for index in mine]
         reached = [cost for cost in costs if cost is not None]
+        values = [final_value(results[index]) for index in mine]
+        value = float(np.mean(values))
         counts = [len(found) for index in mine if (found := harmed[index]) is not None]
         rows.append(
             ComparisonRow(
@@ -71,6 +87,12 @@ def comparison_rows(runs: Sequence[RunData], target: float | None = None) -> tup
                 runs=len(mine),
                 rounds=int(mean("rounds")),
                 diverged=sum(results[index].get("diverged") is True for index in mine),
+                metric=runs[mine[0]].metric,
+                value=value,
+                deviation=float(np.std(values)),
+                interval=interval_of([runs[index] for index in mine], value),
+                metrics=mean_of([mapping(results[index].get("metrics")) for index in mine]),
+                recall=mean_of([mapping(results[index].get("recall")) for index in mine]),
                 accuracy=mean("accuracy"),
                 accuracy_deviation=float(np.std([number(results[index].get("accuracy")) for index in mine])),
                 accuracy_weighted=mean("accuracy_weighted"),
@@ -90,6 +112,18 @@ def comparison_rows(runs: Sequence[RunData], target: float | None = None) -> tup
             )
         )
     return tuple(rows)
+
+
+def final_value(result: JsonObject) -> float:
+    """The main metric of a verdict; NaN where nobody could be evaluated."""
+    metric = str(result.get("metric") or "accuracy")
+    metrics = mapping(result.get("metrics"))
+    return number(metrics.get(metric, result.get("accuracy")))
+
+
+def mean_of(tables: Sequence[JsonObject]) -> dict[str, float]:
+    """The mean of each number; NaN where one of them is not known."""
+    return {str(name): float(np.mean([number(each.get(name)) for each in tables])) for name in tables[0]}
 
 
 def finished_result(run: RunData) -> JsonObject:

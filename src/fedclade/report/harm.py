@@ -1,4 +1,4 @@
-"""Clients that would do better with another method: Local, or FedAvg, on the same data and seed."""
+"""Clients that do worse than with another method, Local or FedAvg, on the same data and seed, and not by chance."""
 
 from collections.abc import Sequence
 
@@ -11,8 +11,8 @@ BASELINES = ("local", "fedavg")  # what a client could have instead
 
 
 def harmed_by_run(runs: Sequence[RunData]) -> list[tuple[ClientId, ...] | None]:
-    """For each run, the clients that do better with a baseline under the same terms; None without a baseline."""
-    finals = [run.final_accuracy() for run in runs]
+    """For each run, the clients that a baseline under the same terms serves better; None without a baseline."""
+    finals = [run.final_metrics for run in runs]
     terms = [(run.environment.get("data_sha256"), run.seed, settings_except_method(run)) for run in runs]
     found: list[tuple[ClientId, ...] | None] = []
     for index, run in enumerate(runs):

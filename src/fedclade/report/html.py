@@ -1,11 +1,12 @@
 """The report: one HTML file that works offline, about one run or several side by side."""
 
 from collections.abc import Sequence
-from math import isnan
+from math import isnan, nan
 from pathlib import Path
 
 from fedclade import __version__
 from fedclade.core import InputError
+from fedclade.core.metric_text import interval_text, metric_text
 from fedclade.report.comparison import (
     HEADINGS,
     TARGET_HEADINGS,
@@ -18,7 +19,9 @@ from fedclade.report.harm import harmed_by_run
 from fedclade.report.page import render_page, write_page
 from fedclade.report.plots import draw_plots
 from fedclade.report.run_data import JsonObject, RunData, mapping, read_run
+from fedclade.report.verdict import judge_methods, verdict_sentence
 from fedclade.runs.experiment import PYTHON
+from fedclade.runs.significance import LEVEL
 from fedclade.store.events import DivergedEvent, LeftEvent, ResumeEvent, ReturnedEvent, TrafficEvent
 from fedclade.store.json_values import as_list
 from fedclade.store.run_folder import RunFolder
@@ -77,25 +80,17 @@ def run_details(run: RunData, harmed: tuple[str, ...] | None) -> dict[str, objec
 
 def summary_sentence(runs: Sequence[RunData], rows: Sequence[ComparisonRow]) -> str:
     """The whole report in a sentence."""
-    diverged = [row for row in rows if row.diverged]
-    known = [row for row in rows if not isnan(row.accuracy) and not row.diverged]
-    if not known and diverged:
-        return f"Training diverged: {', '.join(row.method for row in diverged)}."
-    if not known:
-        return "Nobody could be evaluated."
-    best = max(known, key=lambda row: row.accuracy)
-    clients = len(runs[0].final_accuracy())
-    if len(rows) == 1:
-        reached = f"{100 * best.accuracy:.1f} % mean accuracy over {clients} clients"
-        return f"{best.method} reached {reached} in {best.rounds} rounds."
-    shown = f"{100 * best.accuracy:.1f} %"
-    ties = [row.method for row in known if f"{100 * row.accuracy:.1f} %" == shown]
-    others = [f"{row.method} {100 * row.accuracy:.1f} %" for row in known if row.method not in ties]
-    others += [f"{row.method} diverged" for row in diverged]
-    others += [f"{row.method} not evaluated" for row in rows if isnan(row.accuracy) and not row.diverged]
-    first = f"{best.method} was best" if len(ties) == 1 else f"{' and '.join(ties)} came out alike"
-    rest = f" ({', '.join(others)})" if others else ""
-    return f"{first}: {shown} mean accuracy over {clients} clients{rest}."
+    useful = {row.method for row in rows if row.metric == runs[0].metric and not row.diverged}
+    values = {row.method: row.value if row.method in useful else nan for row in rows}
+    diverged = tuple(row.method for row in rows if row.diverged)
+    clients = len(runs[0].final_values())
+    if len(rows) > 1 or isnan(values[rows[0].method]):
+        return verdict_sentence(judge_methods(runs, values), values, runs[0], clients, diverged)
+    row, kind = rows[0], runs[0].metric_kind()
+    words = f"mean {kind.label}" if kind.unit == "share" else kind.label
+    sure = f", {100 * LEVEL:.0f} % interval {interval_text(row.interval, kind)}" if row.interval is not None else ""
+    reached = f"{metric_text(row.value, kind)} {words}{sure}"
+    return f"{row.method} reached {reached}, over {clients} clients in {row.rounds} rounds."
 
 
 def shared_environment(runs: Sequence[RunData]) -> JsonObject:

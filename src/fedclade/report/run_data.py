@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fedclade.core import ClientId, Damaged
+from fedclade.core.task import METRIC_KINDS, MetricKind
 from fedclade.report.naming import labels_of
+from fedclade.runs.metrics import FinalMetrics
 from fedclade.store.events import EvaluationEvent, Event, FactsEvent, PlantedEvent, RoundEvent, TrafficEvent
 from fedclade.store.files import EXPERIMENT_FILE
 from fedclade.store.run_folder import RunFolder
@@ -33,7 +35,7 @@ class RunData:
     """Where the run was made."""
     events: tuple[Event, ...]
     table: pa.Table
-    """The clients' table: per round and client accuracy, loss, group, bytes, took part."""
+    """The clients' table: per round and client accuracy or another metric, loss, group, bytes, took part."""
     result: JsonObject | None
     """The verdict; None while the run goes on."""
 
@@ -85,18 +87,42 @@ class RunData:
         return {client: group for groups in planted for group, members in enumerate(groups) for client in members}
 
     @cached_property
+    def last_evaluation(self) -> EvaluationEvent:
+        """The last one; one without anything known before the first."""
+        return next((event for event in reversed(self.events) if isinstance(event, EvaluationEvent)), EvaluationEvent())
+
+    @property
+    def task(self) -> str:
+        """The kind of what is learned."""
+        return self.last_evaluation.task or "classification"
+
+    @property
+    def metric(self) -> str:
+        """The name of the main metric."""
+        return self.last_evaluation.metric or "accuracy"
+
+    def metric_kind(self, name: str = "") -> MetricKind:
+        """How a metric is read; by itself the main one."""
+        name = name or self.metric
+        known = MetricKind(name) if self.task == "own" else METRIC_KINDS.get(name, MetricKind(name))
+        is_lower = name in self.last_evaluation.lower_is_better
+        return replace(known, lower_is_better=is_lower) if self.last_evaluation.metric else known
+
+    @cached_property
     def evaluation_table(self) -> pa.Table:
         """The lines of rounds in which clients were evaluated."""
-        return self.table.filter(pc.is_valid(self.table["accuracy"]))
+        values = pc.coalesce(self.table["metric"], self.table["accuracy"])  # a run of an earlier fedclade has no metric
+        table = self.table.set_column(self.table.schema.get_field_index("metric"), "metric", values)
+        return table.filter(pc.is_valid(table["metric"]))
 
     @cached_property
     def evaluated_rounds(self) -> tuple[int, ...]:
         """These rounds, in their order."""
         return tuple(sorted(pc.unique(self.evaluation_table["round"]).to_pylist()))
 
-    def accuracy_after(self, round_: int) -> dict[ClientId, float]:
-        """The accuracy of each client after this round."""
-        return self._column_after(round_, "accuracy")
+    def values_after(self, round_: int) -> dict[ClientId, float]:
+        """The main metric of each client after this round."""
+        return self._column_after(round_, "metric")
 
     def groups_after(self, round_: int) -> dict[ClientId, int]:
         """The group of each client after this round."""
@@ -106,9 +132,23 @@ class RunData:
         lines = self.evaluation_table.filter(pc.equal(self.evaluation_table["round"], round_))
         return dict(zip(lines["client"].to_pylist(), lines[column].to_pylist(), strict=True))
 
-    def final_accuracy(self) -> dict[ClientId, float]:
-        """Every client's accuracy after the last evaluated round."""
-        return self.accuracy_after(self.evaluated_rounds[-1]) if self.evaluated_rounds else {}
+    def final_values(self) -> dict[ClientId, float]:
+        """Every client's main metric after the last evaluated round."""
+        return self.values_after(self.evaluated_rounds[-1]) if self.evaluated_rounds else {}
+
+    @cached_property
+    def final_metrics(self) -> FinalMetrics:
+        """The same with standard errors and numbers of test examples."""
+        last = self.evaluated_rounds[-1] if self.evaluated_rounds else 0
+        lines = self.evaluation_table.filter(pc.equal(self.evaluation_table["round"], last))
+        return FinalMetrics(
+            self.task,
+            self.metric_kind().lower_is_better,
+            tuple(lines["client"].to_pylist()),
+            lines["metric"].to_numpy(),
+            pc.fill_null(lines["metric_error"], float("nan")).to_numpy(),
+            pc.fill_null(lines["examples"], 0).to_numpy(),
+        )
 
     def final_groups(self) -> dict[ClientId, int]:
         """Every client's group after that round."""

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TypeVar
 
 import pyarrow as pa
@@ -24,7 +24,9 @@ from fedclade.runs.divergence import (
 )
 from fedclade.runs.experiment import Experiment
 from fedclade.runs.method_state import check_state, restore_state
-from fedclade.runs.metrics import SHARE_TASKS, Separation, client_metrics, evaluation_metrics, summary, verdict_details
+from fedclade.runs.metrics import Separation, client_metrics, evaluation_metrics, summary, verdict_details
+from fedclade.runs.significance import SHARE_TASKS
+from fedclade.runs.warnings import find_warnings
 from fedclade.store import events
 from fedclade.store.checkpoints import Checkpoint
 from fedclade.store.client_table import CLIENT_SCHEMA
@@ -179,10 +181,12 @@ def run_rounds(
         fleet = fleet.begin(last)
         there = [client for client in fleet.clients() if client in models.row_by_client]
         scores = fleet.evaluate(models.restrict(there), at(last))
+    evaluations = [*folder.events(events.EvaluationEvent)]
     result: dict[str, object] = {
         "rounds": last,
         **evaluation_metrics(scores, models, truth_at(last)),
         **verdict_details(scores),
+        "warnings": [asdict(each) for each in find_warnings(scores, evaluations, diverged)],
         "groups": [list(members) for members in models.groups().members],
         "model_hash": model_hash(models),
         "diverged": diverged != "",

@@ -21,11 +21,22 @@ from fedclade.core.evaluation import (
     metrics_of,
     pairs_of,
 )
-from fedclade.core.task import MAX_CONFUSION, metric_kind
+from fedclade.core.task import MAX_CONFUSION, MetricKind, metric_kind
 from fedclade.fleet import Scores
+from fedclade.runs.significance import (
+    ALPHA,
+    LEVEL,
+    SHARE_TASKS,
+    false_discovery,
+    fewer_right_p,
+    half_width,
+    over_clients,
+    pseudo_values,
+    worse_p,
+)
 
 METRICS = ("accuracy", "accuracy_weighted", "accuracy_variance", "worst_tenth", "loss", "perplexity")
-SHARE_TASKS = ("classification", "multi-label", "next-word")  # whose main metric is an accuracy
+MAX_RECALLS = 20  # classes: of more, the recall of each is left to `class_counts`
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,14 +64,21 @@ def summary(scores: Scores) -> dict[str, object]:
     worst_tenth         mean of the main metric over the worst tenth of the clients, at least one
     loss                unweighted mean of the clients' test losses
     perplexity          exp of that: a model that guesses among so many words, or labels, has this loss
+    task                what is learned
     metric              the name of the task's main metric
+    lower_is_better     the metrics of which less is better
     metrics             every metric of the task; of the test examples of all clients together, but for the accuracy,
                         which is the mean over clients
     baseline            the same of an answer that is always the same, where that is known
     """
     task = scores.task
+    head = {
+        "task": task.kind,
+        "metric": task.metric,
+        "lower_is_better": [name for name in task.metric_names if metric_kind(name, task).lower_is_better],
+    }
     if not scores.clients:
-        return {**dict.fromkeys(METRICS), "metric": task.metric, "metrics": {}, "baseline": {}}
+        return {**dict.fromkeys(METRICS), **head, "metrics": {}, "baseline": {}}
     values = client_metrics(scores).values
     ordered = np.sort(values)
     worst = ordered[::-1] if metric_kind(task.metric, task).lower_is_better else ordered
@@ -78,7 +96,7 @@ def summary(scores: Scores) -> dict[str, object]:
         "worst_tenth": float(worst[: max(1, -(-len(worst) // 10))].mean()),
         "loss": loss,
         "perplexity": math.exp(min(loss, MAX_LOSS)),
-        "metric": task.metric,
+        **head,
         "metrics": without_nan(metrics),
         "baseline": without_nan(baseline_metrics(task, parts)),
     }
@@ -91,32 +109,61 @@ def without_nan(values: Mapping[str, float]) -> dict[str, float | None]:
 
 def evaluation_metrics(scores: Scores, models: Assignment, truth: Groups | None) -> dict[str, Any]:
     """Every metric of one evaluation: the fields of an `EvaluationEvent`."""
-    values = client_metrics(scores).values.tolist() if scores.task.kind in SHARE_TASKS else []
-    accuracy = dict(zip(scores.clients, values, strict=False))
+    values = dict(zip(scores.clients, client_metrics(scores).values.tolist(), strict=True))
+    accuracy = values if scores.task.kind in SHARE_TASKS else {}
     groups = models.groups()
     return {
         **summary(scores),
         "group_count": len(groups),
         "accuracy_by_group": mean_by_group(accuracy, groups),
         "accuracy_by_planted_group": None if truth is None else mean_by_group(accuracy, truth),
+        "metric_by_group": mean_by_group(values, groups),
+        "metric_by_planted_group": None if truth is None else mean_by_group(values, truth),
         "ari": None if truth is None else rand_index(groups, truth),
     }
 
 
 def verdict_details(scores: Scores) -> dict[str, object]:
-    """What the verdict has beside the metrics: what is learned, and of a classification how often which class is said.
+    """What the verdict has beside the metrics: how sure the main one is, and of a classification which class is said.
 
+    interval         the main metric's over clients, at this level; None of fewer than two clients
     confusion        (labels, answers) over the test examples of all clients; of many classes it is left out
     class_counts     of each class: test examples, answers, right ones
+    recall           of each class by name: the share of its test examples that is found; of many it is left out
     """
     task = scores.task
-    details: dict[str, object] = {"task": task.kind, "class_names": list(task.names)}
+    details: dict[str, object] = {"class_names": list(task.names), "level": LEVEL, "interval": interval(scores)}
     if task.is_classification and task.count_width and scores.clients:
         counts = scores.counts.sum(axis=0)
-        details["class_counts"] = [each.tolist() for each in class_counts(task, counts)]
+        there, _, right = found = class_counts(task, counts)
+        details["class_counts"] = [each.tolist() for each in found]
+        if task.count <= MAX_RECALLS:
+            names = task.names or tuple(map(str, range(task.count)))
+            shares = [float(right[label] / there[label]) if there[label] else None for label in range(task.count)]
+            details["recall"] = dict(zip(names, shares, strict=True))
         if task.count <= MAX_CONFUSION:
             details["confusion"] = counts.reshape(task.count, task.count).tolist()
     return details
+
+
+def interval(scores: Scores) -> list[float] | None:
+    """Of the main metric, over clients."""
+    if len(scores.clients) < 2:
+        return None
+    task, values = scores.task, client_metrics(scores).values
+    width = half_width(pseudo_values(task.kind, values, scores.examples))
+    middle = over_clients(task.kind, values, scores.examples)
+    if width is None or not math.isfinite(width):
+        return None
+    return list(within_range(middle, width, metric_kind(task.metric, task)))
+
+
+def within_range(middle: float, width: float, kind: MetricKind) -> tuple[float, float]:
+    """An interval, cut off where a metric cannot be."""
+    low, high = middle - width, middle + width
+    if kind.unit == "share":
+        return max(low, 0.0), min(high, 1.0)
+    return (max(low, 0.0) if kind.lower_is_better else low), high
 
 
 def mean_by_group(accuracy: Mapping[ClientId, float], groups: Groups) -> list[float | None]:
@@ -162,9 +209,48 @@ class Separation:
         self.gaps.append(None if self._truth is None else separation_gap(alike, self._truth))
 
 
-def harmed_clients(
-    accuracy: Mapping[ClientId, float], baselines: Sequence[Mapping[ClientId, float]]
-) -> tuple[ClientId, ...]:
-    """The clients that end worse than they do with one of these others (Local, FedAvg)."""
-    worse = {client for other in baselines for client, value in accuracy.items() if value < other.get(client, -1.0)}
-    return tuple(sorted(worse))
+@dataclass(frozen=True, eq=False)
+class FinalMetrics:
+    """The main metric of every client at the end of a run."""
+
+    task: str
+    """Its kind."""
+    lower_is_better: bool
+    clients: tuple[ClientId, ...]
+    values: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    """Standard errors; NaN where they are not known."""
+    examples: NDArray[np.int64]
+
+
+def harmed_clients(final: FinalMetrics, baselines: Sequence[FinalMetrics]) -> tuple[ClientId, ...]:
+    """The clients that end worse than with one of these others (Local, FedAvg), beyond the noise of their test parts.
+
+    Each client is tested against each of the others: where answers are right or wrong by Fisher's exact test, else by a
+    t test with both standard errors. Of the clients that are named at most a twentieth is so by chance.
+    """
+    tests = [harm_p(final, other) for other in baselines]
+    clients = [client for named, _ in tests for client in named]
+    p_values = false_discovery(np.concatenate([np.zeros(0), *(p for _, p in tests)]))
+    return tuple(sorted({client for client, p in zip(clients, p_values, strict=True) if p <= ALPHA}))
+
+
+def harm_p(final: FinalMetrics, other: FinalMetrics) -> tuple[list[ClientId], NDArray[np.float64]]:
+    """The clients that have both and are tested on as many examples, and how probable each one's loss is by chance."""
+    place = {client: number for number, client in enumerate(other.clients)}
+    pairs = [(number, place[client]) for number, client in enumerate(final.clients) if client in place]
+    mine, theirs = np.array(pairs, np.int64).reshape(len(pairs), 2).T
+    known = final.examples[mine] == other.examples[theirs]
+    if final.task != "classification":
+        known &= np.isfinite(final.errors[mine]) & np.isfinite(other.errors[theirs])
+    mine, theirs = mine[known], theirs[known]
+    examples = final.examples[mine]
+    if final.task == "classification":
+        right, other_right = (
+            np.rint(found.values[at] * examples).astype(np.int64) for found, at in ((final, mine), (other, theirs))
+        )
+        p = fewer_right_p(right, other_right, examples)
+    else:
+        worse_by = (other.values[theirs] - final.values[mine]) * (-1 if final.lower_is_better else 1)
+        p = worse_p(worse_by, final.errors[mine], other.errors[theirs], examples)
+    return [final.clients[number] for number in mine], p

@@ -127,12 +127,16 @@ class EvaluationEvent(Event):
     accuracy_variance: Number = None
     """Over clients, of the accuracy in percent."""
     worst_tenth: Number = None
-    """Mean accuracy of the worst tenth of the clients, 0 to 1."""
+    """Mean of the main metric over the worst tenth of the clients."""
     loss: Number = None
     """Mean over clients."""
     perplexity: Number = None
+    task: str = ""
+    """What is learned: the kind of a `fedclade.core.task.Task`."""
     metric: str = ""
     """The name of the main metric."""
+    lower_is_better: tuple[str, ...] = ()
+    """The metrics of which less is better."""
     metrics: NamedNumbers = field(default_factory=dict)
     """Every metric of the task, by name."""
     baseline: NamedNumbers = field(default_factory=dict)
@@ -140,9 +144,17 @@ class EvaluationEvent(Event):
     group_count: Number = None
     accuracy_by_group: tuple[Number, ...] = ()
     accuracy_by_planted_group: tuple[Number, ...] | None = None
-    """None: no groups are planted; likewise `ari`."""
+    """None: no groups are planted; likewise `metric_by_planted_group` and `ari`."""
+    metric_by_group: tuple[Number, ...] = ()
+    """The mean of the main metric, which is the accuracy where there is one."""
+    metric_by_planted_group: tuple[Number, ...] | None = None
     ari: Number = None
     """Adjusted Rand index of the groups and the planted ones: 1 if they are the same, about 0 by chance."""
+
+    @property
+    def value(self) -> Number:
+        """Of the main metric."""
+        return self.metrics.get(self.metric) if self.metric else self.accuracy
 
 
 @dataclass(frozen=True, kw_only=True)

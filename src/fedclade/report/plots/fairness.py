@@ -30,7 +30,7 @@ def client_accuracy(runs: Sequence[RunData]) -> "go.Figure | None":
         points = [
             (value, client, runs[index].seed, client in (hurt[index] or ()))
             for index in mine
-            for client, value in runs[index].final_accuracy().items()
+            for client, value in runs[index].final_values().items()
         ]
         if not points:
             continue
@@ -50,12 +50,12 @@ def client_accuracy(runs: Sequence[RunData]) -> "go.Figure | None":
 
 def harmed_names(runs: Sequence[RunData], harmed: Sequence[tuple[ClientId, ...] | None]) -> str:
     """The harmed clients of the method that ends best, in words; empty if there is no baseline to compare with."""
-    comparable = [index for index, found in enumerate(harmed) if found is not None and runs[index].final_accuracy()]
+    comparable = [index for index, found in enumerate(harmed) if found is not None and runs[index].final_values()]
     if not comparable:
         return ""
 
     def mean(index: int) -> float:
-        values = runs[index].final_accuracy().values()
+        values = runs[index].final_values().values()
         return sum(values) / len(values)
 
     best = run_labels(runs)[max(comparable, key=mean)]
@@ -69,7 +69,7 @@ def harmed_names(runs: Sequence[RunData], harmed: Sequence[tuple[ClientId, ...] 
 
 def group_accuracy(run: RunData) -> "go.Figure | None":
     """The final accuracy of the clients of each group; planted groups where they are known."""
-    final, planted = run.final_accuracy(), run.planted_groups()
+    final, planted = run.final_values(), run.planted_groups()
     known = bool(planted) and set(final) <= set(planted)
     groups = planted if known else run.final_groups()
     numbers = sorted({groups[client] for client in final if client in groups})
