@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         PCAKMeansHC,
         register,
     )
+    from fedclade.nets.own_task import OwnTask
     from fedclade.runs.run import Run
 
 __version__ = "0.1.0"
@@ -45,6 +46,7 @@ _NAMES = {
         *("ABC", "CFL", "Ditto", "FLT", "FedAvg", "FedProx", "FedSEM", "FineTuned", "IFCA", "Local", "PCAKMeansHC"),
         *("ClassMoments", "Encoder", "register"),
     ),
+    "fedclade.nets.own_task": ("OwnTask",),
     "fedclade.runs.run": ("Run",),
 }
 _MODULE_BY_NAME = {"data": "fedclade.data", **{name: module for module, names in _NAMES.items() for name in names}}
@@ -66,6 +68,7 @@ __all__ = [
     "FineTuned",
     "Groups",
     "Local",
+    "OwnTask",
     "PCAKMeansHC",
     "Run",
     "__version__",

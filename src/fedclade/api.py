@@ -14,6 +14,7 @@ from fedclade.data import Federation, OwnData
 from fedclade.data.load import FileOptions, from_frame, load_own
 from fedclade.methods import FLT, AnyMethod, FoundGroups, Selection
 from fedclade.nets import NETS, Module
+from fedclade.nets.own_task import OwnTask
 from fedclade.nets.registry import architecture_named
 from fedclade.report.comparison import HEADINGS, ComparisonRow, as_text, compare_runs
 from fedclade.report.html import write_report
@@ -62,6 +63,7 @@ def train(
     *,
     net: str | Callable[[], Module] = "mlp",
     net_settings: Mapping[str, object] | None = None,
+    task: OwnTask | None = None,
     out: str | Path | None = None,
     **settings: Unpack[Settings],
 ) -> Run:
@@ -71,8 +73,10 @@ def train(
     method          such as `fc.FedAvg()` or `fc.FLT(groups=4)`; `help(fc.FLT)` lists its settings
     net             the name of a net (see `fedclade models`), or a function that returns a `torch.nn.Module`
     net_settings    settings of a net with a name, see below: `{"hidden": 100}`
+    task            an `fc.OwnTask`: a loss of your own, in the place of what the federation's labels say is learned
     out             the folder of the run; without it a new one below `runs/`
     """
+    federation = with_task(federation, task)
     experiment = make_experiment(federation, method, net, net_settings, settings)
     return runs.start(experiment, out=None if out is None else Path(out), federation=federation, own_net=own_net(net))
 
@@ -82,6 +86,7 @@ def resume(
     *,
     federation: Federation | None = None,
     net: Callable[[], Module] | None = None,
+    task: OwnTask | None = None,
     workers: int | None = None,
     repair: bool = False,
 ) -> Run:
@@ -90,9 +95,12 @@ def resume(
     path          the folder of the run
     federation    the same federation, if it was given in Python
     net           the same function, if the net was given in Python
+    task          the same functions, if the task was given in Python
     workers       other processes than before; the result does not depend on it
     repair        pass over a damaged last checkpoint, lost facts or another path of training, and go on
     """
+    if federation is not None:
+        federation = with_task(federation, task)
     return runs.resume(Path(path), federation=federation, own_net=net, workers=workers, repair=repair)
 
 
@@ -124,6 +132,7 @@ def compare(
     seeds: int = 1,
     net: str | Callable[[], Module] = "mlp",
     net_settings: Mapping[str, object] | None = None,
+    task: OwnTask | None = None,
     out: str | Path | None = None,
     jobs: int = 1,
     **settings: Unpack[Settings],
@@ -133,7 +142,7 @@ def compare(
     Called again with the same `out` it goes on where it was stopped; own methods must be registered for that. A method
     that is given twice with the same settings is run once.
 
-    federation           as in `fc.train`, and likewise `net` and `net_settings`
+    federation           as in `fc.train`, and likewise `net`, `net_settings` and `task`
     methods              a list of them: `[fc.FLT(), fc.FedAvg(), fc.Local()]`
     seeds                how many seeds each method has, from `seed` on
     out                  the folder of all runs; without it a new one below `runs/`
@@ -141,6 +150,7 @@ def compare(
     """
     if seeds < 1 or not methods:
         raise InputError("there is nothing to compare", got=f"{len(methods)} methods, {seeds} seeds", need="1 or more")
+    federation = with_task(federation, task)
     folder = Path("runs") / new_run_name("compare", PYTHON) if out is None else Path(out)
     different = [method for number, method in enumerate(methods) if method not in methods[:number]]
     experiments = [make_experiment(federation, method, net, net_settings, settings) for method in different]
@@ -242,7 +252,7 @@ def make_experiment(
 
     run, local, engine, selection = pick(RunSettings), pick(LocalTraining), pick(EngineSettings), pick(Selection)
     check_selection(selection, settings, method.needs().selects)
-    data = {"source": PYTHON, "world": federation.name, "clients": len(federation)}
+    data = {"source": PYTHON, "world": federation.name, "clients": len(federation), **task_table(federation)}
     named: dict[str, object] = {"name": PYTHON}
     if isinstance(net, str):
         own = defaults.get("net", {}) if net == NET else {}
@@ -256,6 +266,26 @@ for name, architecture in NETS.registered_entries.items():
         list_settings(f'`net_settings` of "{name}", with their defaults. {summary_of(architecture)}', architecture)(
             train
         )
+
+
+def with_task(federation: Federation, task: object) -> Federation:
+    """The federation, which learns by this task if there is one."""
+    check_federation(federation, where="train")
+    if task is None:
+        return federation
+    if not isinstance(task, OwnTask):
+        need, do = (
+            "fc.OwnTask(loss, metrics={...})",
+            'or say it of the data: fc.data.from_arrays(..., task="regression")',
+        )
+        raise InputError("the task is not usable", where="task", got=repr(task), need=need, do=do)
+    return federation.with_own_task(task)
+
+
+def task_table(federation: Federation) -> dict[str, object]:
+    """What an experiment says of the task; nothing of a classification."""
+    kind = federation.task.kind
+    return {} if kind == "classification" else {"task": PYTHON if kind == "own" else kind}
 
 
 def check_federation(federation: object, where: str) -> None:
