@@ -31,7 +31,8 @@ LossName: TypeAlias = Literal["default", "mse", "huber"]
 Labels: TypeAlias = NDArray[Any]  # of three types
 """(n,) int64 or float32, or (n, flags) uint8."""
 MAX_CONFUSION = 64  # classes: of more, only each class's own counts are sent and no confusion matrix
-LABEL_BINS = 10  # kinds of labels of a regression: intervals with about as many examples each
+LABEL_BINS = 3  # kinds of labels of a regression: intervals with about as many examples each
+MAX_NUMBER = 3.0  # deviations: numbers farther out count as so far where groups are looked for
 MAX_CLASSES_COUNTED = 10_000  # classes: of more, only how many examples are right
 
 
@@ -157,6 +158,12 @@ class Task:
             return np.concatenate([labels > 0, ~labels.any(axis=1, keepdims=True)], axis=1)
         numbers = np.digitize(labels, self.edges) if self.labels == "number" else labels
         return np.asarray(np.eye(self.label_kinds, dtype=bool)[numbers])
+
+    def numbers_of(self, labels: Labels) -> NDArray[np.float64] | None:
+        """(examples,) the numbers that are learned, as groups are looked for by them; None of another form of label."""
+        if self.labels != "number":
+            return None
+        return np.clip(labels.astype(np.float64), -MAX_NUMBER, MAX_NUMBER)
 
     def check_labels(self, labels: NDArray[np.generic], where: str) -> None:
         """An error unless these can be labels of this task."""

@@ -43,4 +43,6 @@ def with_edges(task: Task, labels: Sequence[NDArray[np.float32]], bins: int = LA
     """The task with edges between intervals that hold equally many of these labels."""
     whole = np.concatenate(labels)
     edges = np.unique(np.quantile(whole, np.arange(1, bins) / bins, method="higher"))
-    return replace(task, edges=tuple(float(edge) for edge in edges if edge > whole.min()))
+    higher = whole[whole > whole.min()]  # never empty: labels differ
+    inside = edges[edges > whole.min()] if (edges > whole.min()).any() else higher.min(keepdims=True)
+    return replace(task, edges=tuple(inside.astype(np.float64).tolist()))
