@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         PCAKMeansHC,
         register,
     )
+    from fedclade.runs.early_stopping import EarlyStopping
     from fedclade.runs.run import Run
 
 __version__ = "0.1.0"
@@ -45,6 +46,7 @@ _NAMES = {
         *("ABC", "CFL", "Ditto", "FLT", "FedAvg", "FedProx", "FedSEM", "FineTuned", "IFCA", "Local", "PCAKMeansHC"),
         *("ClassMoments", "Encoder", "register"),
     ),
+    "fedclade.runs.early_stopping": ("EarlyStopping",),
     "fedclade.runs.run": ("Run",),
 }
 _MODULE_BY_NAME = {"data": "fedclade.data", **{name: module for module, names in _NAMES.items() for name in names}}
@@ -58,6 +60,7 @@ __all__ = [
     "Comparison",
     "Ditto",
     "Diverged",
+    "EarlyStopping",
     "Encoder",
     "FedAvg",
     "FedProx",

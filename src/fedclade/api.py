@@ -22,8 +22,10 @@ from fedclade.runs import group_search as finding
 from fedclade.runs import run as runs
 from fedclade.runs.defaults import NET, own_defaults
 from fedclade.runs.divergence import check_divergence
-from fedclade.runs.experiment import PYTHON, EngineSettings, Experiment, RunSettings, check_selection
+from fedclade.runs.early_stopping import EarlyStopping
+from fedclade.runs.experiment import PYTHON, EngineSettings, Experiment, check_selection
 from fedclade.runs.run import Run
+from fedclade.runs.run_settings import RunSettings
 from fedclade.store.files import new_run_name
 
 METHOD_FUNCTIONS = ("needs", "start", "round", "assignment", "place")  # that every method has
@@ -36,6 +38,7 @@ class Settings(TypedDict, total=False):
     participation: float
     evaluate_every: int
     seed: int
+    early_stopping: EarlyStopping | Mapping[str, object] | bool | None
     epochs: int
     steps: int
     steps_from: str

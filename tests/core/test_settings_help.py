@@ -19,7 +19,8 @@ from fedclade.data.recipe import MODIFIERS
 from fedclade.data.sites import Sites, SiteTables
 from fedclade.methods import METHODS, ClassMoments, Encoder, Selection
 from fedclade.nets import NETS
-from fedclade.runs.experiment import EngineSettings, FlowerSettings, RunSettings
+from fedclade.runs.experiment import EngineSettings, FlowerSettings
+from fedclade.runs.run_settings import RunSettings
 
 OF_A_RUN = (RunSettings, LocalTraining, Selection, EngineSettings)
 PUBLIC = [

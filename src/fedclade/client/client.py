@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fedclade.client.batched import Batched
 from fedclade.client.evaluation_cache import EvaluationCache
+from fedclade.client.examples import data_for
 from fedclade.client.general import PathChoice, Training
 from fedclade.client.handlers import HANDLERS, ReplyContent, training_order
 from fedclade.client.plan import TrainingPath, choose_path
@@ -53,7 +54,8 @@ class Client:
 
     def answer(self, request: AnyRequest, data: ClientData) -> Reply:
         """The reply of one client. An exception here is a bug, or a client that fails: the transport decides which."""
-        return self._reply(request, HANDLERS[request.verb.name](self, self._unblind(request), data))
+        usable = data_for(request.verb.name, data, request.now, request.client)
+        return self._reply(request, HANDLERS[request.verb.name](self, self._unblind(request), usable))
 
     def answer_all(self, requests: Sequence[AnyRequest], held: ClientDataAt) -> list[Reply]:
         """The replies of several clients: the same as one by one, but trained at once where that is faster."""
@@ -74,10 +76,10 @@ class Client:
             self.path.train(Training(self._net.initial_row(0), alike, Round(0, 0), "nobody"))
 
     def _train_together(self, path: Batched, requests: Sequence[AnyRequest], held: ClientDataAt) -> list[Reply]:
-        orders = [
-            training_order(self, self._unblind(request), held(request.client, request.now.number))
-            for request in requests
-        ]
+        orders = []
+        for request in requests:
+            data = data_for(request.verb.name, held(request.client, request.now.number), request.now, request.client)
+            orders.append(training_order(self, self._unblind(request), data))
         found = path.train_all([order.training for order in orders])
         return [
             self._reply(request, order.reply(trained))
