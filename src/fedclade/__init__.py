@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         register,
     )
     from fedclade.nets.own_task import OwnTask
+    from fedclade.runs.early_stopping import EarlyStopping
     from fedclade.runs.loop import RunProgress
     from fedclade.runs.run import Run
 
@@ -50,6 +51,7 @@ _NAMES = {
         *("ClassMoments", "Encoder", "register"),
     ),
     "fedclade.nets.own_task": ("OwnTask",),
+    "fedclade.runs.early_stopping": ("EarlyStopping",),
     "fedclade.runs.loop": ("RunProgress",),
     "fedclade.runs.run": ("Run",),
 }
@@ -69,6 +71,7 @@ __all__ = [
     "CosineSchedule",
     "Ditto",
     "Diverged",
+    "EarlyStopping",
     "Encoder",
     "FedAvg",
     "FedProx",
