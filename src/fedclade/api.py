@@ -15,8 +15,9 @@ from fedclade.data.load import FileOptions, from_frame, load_own
 from fedclade.methods import FLT, AnyMethod, FoundGroups, Selection
 from fedclade.nets import NETS, Module
 from fedclade.nets.registry import architecture_named
-from fedclade.report.comparison import HEADINGS, ComparisonRow, as_text, compare_runs
+from fedclade.report.comparison import ComparisonRow, compare_runs
 from fedclade.report.html import write_report
+from fedclade.report.tables import main_table
 from fedclade.runs import compare as comparing
 from fedclade.runs import group_search as finding
 from fedclade.runs import run as runs
@@ -109,7 +110,8 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """The table, for a notebook."""
-        return html_table(f"{len(self.runs)} runs", HEADINGS, [as_text(line) for line in self.lines])
+        table = main_table(self.lines)
+        return html_table(f"{len(self.runs)} runs", table.headings, table.rows)
 
     def report(self, path: str | Path) -> Path:
         """Write one HTML file that works offline."""

@@ -122,7 +122,7 @@ def test_a_fall_of_an_error_is_better() -> None:
     ]
     history = [EvaluationEvent(round=at, metric="rmse", metrics={"rmse": 9.0 - at}) for at in range(6)]
     found = find_warnings(scores_of(task, parts, 30), history)
-    assert [each.text for each in found] == ["RMSE still falls: by 4 from round 1 to 5; run more rounds"]
+    assert [each.text for each in found] == ["RMSE still falls: by 4.00 from round 1 to 5; run more rounds"]
 
 
 def test_where_nobody_answered() -> None:

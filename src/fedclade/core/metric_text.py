@@ -26,4 +26,5 @@ def change_text(change: float, kind: MetricKind) -> str:
 
 
 def number_text(value: float) -> str:
-    return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.3g}"
+    """A number with three digits, or all those before the point."""
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:#.3g}".rstrip(".")
