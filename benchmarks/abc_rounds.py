@@ -15,6 +15,7 @@ from time import perf_counter, process_time
 
 import fedclade as fc
 from fedclade.core import Assignment, LocalTraining, Round, Row
+from fedclade.core.training import SGD
 from fedclade.data import Federation
 from fedclade.fleet import Fleet, Scores
 from fedclade.fleet.simulated import simulated_fleet
@@ -72,7 +73,7 @@ def chooser(name: str, federation: Federation, fleet: Fleet, first: Row, now: Ro
 def rounds_to_targets(name: str, federation: Federation, asked: argparse.Namespace, seed: int) -> list[tuple[int, int]]:
     """Rounds and uploads until each target; the most rounds plus one if it was not reached."""
     net = net_for("abc_cnn", federation.shape, federation.classes, {"start": "he"})
-    local = LocalTraining(batch=10, lr=0.01, momentum=0.9, steps=asked.steps)
+    local = LocalTraining(batch=10, lr=0.01, steps=asked.steps, optimizer=SGD(momentum=0.9))
     with simulated_fleet(federation, net, workers=asked.workers) as fleet:
         now = Round(0, seed, asked.chosen / asked.clients, local)
         play = chooser(name, federation, fleet, net.initial_row(seed), now, asked.network)

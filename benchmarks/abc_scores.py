@@ -20,6 +20,7 @@ from sklearn.cluster import KMeans
 
 from fedclade.clustering.group_number import adjusted_rand
 from fedclade.core import ClientId, LocalTraining, Row, Rows
+from fedclade.core.training import SGD
 from fedclade.data import Federation
 from fedclade.data.registry import source_named
 from fedclade.methods.abc import attention, cosine_attention
@@ -86,7 +87,7 @@ def main() -> None:
     temperature = float(open_attention("attention+").weights[0])
     scorers |= {"attention+": partial(cosine_attention.scores, temperature)}
     scorers |= {"pca": principal_scores, "cosine": cosine_scores}
-    local = LocalTraining(steps=asked.steps, batch=10, lr=0.01, momentum=0.9)
+    local = LocalTraining(steps=asked.steps, batch=10, lr=0.01, optimizer=SGD(momentum=0.9))
     for name in asked.sources.split(","):
         source = source_named(name).load()
         for mix in asked.mixes.split(","):

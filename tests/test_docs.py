@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from fedclade.core import LocalTraining
+from fedclade.core.training import SGD, Adam, AdamW, CosineSchedule, StepSchedule
 from fedclade.data import SOURCES, WORLDS, OwnData
 from fedclade.data.recipe import MODIFIERS, read_recipe
 from fedclade.methods import METHODS, ClassMoments, Encoder, Selection
@@ -165,7 +166,7 @@ def defaults(kind: type) -> Iterator[tuple[str, str]]:
             yield field.name, "required"
         else:
             value = list(field.default) if isinstance(field.default, tuple) else field.default
-            value = value.kind if isinstance(value, ClassMoments) else value  # a nested table stands by its kind
+            value = getattr(value, "kind", value)  # a nested table stands by its kind
             yield field.name, f'`"{value}"`' if isinstance(value, str) else f"`{value}`"
 
 
@@ -200,6 +201,13 @@ def test_reference_names_every_setting_with_its_default() -> None:
         entries = [row[:3] for row in rows("#### Signatures of FLT")]
         for name, default in defaults(signature):
             assert name == "kind" or any((row[0], row[2]) == (f"`{name}`", default) for row in entries), name
+    nested = {"Optimisers": (SGD, Adam, AdamW), "Schedules": (CosineSchedule, StepSchedule)}
+    for heading, choices in nested.items():
+        table = [row for row in rows(f"#### {heading}") if len(row) == 5 and row[0] not in ("key", "---")]
+        by_name: dict[str, type] = {choice.kind: choice for choice in choices}
+        shown_there = {(one, row[0], row[2]) for row in table for one in meant(row[3], by_name)}
+        has = {(one, f"`{name}`", default) for one, kind in by_name.items() for name, default in defaults(kind)}
+        assert shown_there == {each for each in has if each[1] != "`kind`"}, heading
     for name, default in defaults(OwnData):
         assert any(row[0] == f"`{name}`" and row[2] == default for row in rows("## Own data")), f"{name} = {default}"
     named: dict[str, dict[str, type]] = {

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fedclade import data
     from fedclade.api import Comparison, compare, find_groups, resume, train
-    from fedclade.core import FedcladeError, Groups
+    from fedclade.core import Diverged, FedcladeError, Groups
+    from fedclade.core.training import SGD, Adam, AdamW, ConstantSchedule, CosineSchedule, StepSchedule
     from fedclade.data import Federation
     from fedclade.methods import (
         ABC,
@@ -33,18 +34,21 @@ if TYPE_CHECKING:
         PCAKMeansHC,
         register,
     )
+    from fedclade.runs.loop import RunProgress
     from fedclade.runs.run import Run
 
 __version__ = "0.1.0"
 
 _NAMES = {
     "fedclade.api": ("Comparison", "compare", "find_groups", "resume", "train"),
-    "fedclade.core": ("FedcladeError", "Groups"),
+    "fedclade.core": ("Diverged", "FedcladeError", "Groups"),
+    "fedclade.core.training": ("SGD", "Adam", "AdamW", "ConstantSchedule", "CosineSchedule", "StepSchedule"),
     "fedclade.data": ("Federation",),
     "fedclade.methods": (
         *("ABC", "CFL", "Ditto", "FLT", "FedAvg", "FedProx", "FedSEM", "FineTuned", "IFCA", "Local", "PCAKMeansHC"),
         *("ClassMoments", "Encoder", "register"),
     ),
+    "fedclade.runs.loop": ("RunProgress",),
     "fedclade.runs.run": ("Run",),
 }
 _MODULE_BY_NAME = {"data": "fedclade.data", **{name: module for module, names in _NAMES.items() for name in names}}
@@ -54,9 +58,15 @@ __all__ = [
     "CFL",
     "FLT",
     "IFCA",
+    "SGD",
+    "Adam",
+    "AdamW",
     "ClassMoments",
     "Comparison",
+    "ConstantSchedule",
+    "CosineSchedule",
     "Ditto",
+    "Diverged",
     "Encoder",
     "FedAvg",
     "FedProx",
@@ -68,6 +78,8 @@ __all__ = [
     "Local",
     "PCAKMeansHC",
     "Run",
+    "RunProgress",
+    "StepSchedule",
     "__version__",
     "compare",
     "data",

@@ -3,13 +3,25 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from os import PathLike
+from os import path as os_path
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import TypeAlias, TypedDict, Unpack
 
 from fedclade.core import InputError, LocalTraining
 from fedclade.core.html import html_table
 from fedclade.core.settings import SettingsT, build_settings, names_of, settings_table, unknown_name_error
 from fedclade.core.settings_help import list_settings, summary_of
+from fedclade.core.text_table import text_table
+from fedclade.core.training import (
+    SGD,
+    Adam,
+    AdamW,
+    BesideOptimizer,
+    ConstantSchedule,
+    CosineSchedule,
+    StepSchedule,
+    local_training,
+)
 from fedclade.data import Federation, OwnData
 from fedclade.data.load import FileOptions, from_frame, load_own
 from fedclade.methods import FLT, AnyMethod, FoundGroups, Selection
@@ -21,11 +33,18 @@ from fedclade.report.tables import main_table
 from fedclade.runs import compare as comparing
 from fedclade.runs import group_search as finding
 from fedclade.runs import run as runs
-from fedclade.runs.defaults import NET, own_defaults
+from fedclade.runs.defaults import NET, local_defaults, own_defaults
+from fedclade.runs.divergence import check_divergence
 from fedclade.runs.experiment import PYTHON, EngineSettings, Experiment, RunSettings, check_selection
+from fedclade.runs.loop import ProgressCallback, RunProgress
+from fedclade.runs.progress_display import watch_runs
 from fedclade.runs.run import Run
+from fedclade.runs.run_text import count_text, rounds_of
+from fedclade.runs.start_from import with_start
 from fedclade.store.files import new_run_name
 
+StartFrom: TypeAlias = Mapping[str, object] | Module | str | PathLike[str] | Run
+"""A `state_dict`, a module, the path of a file or of a run's folder, or a run."""
 METHOD_FUNCTIONS = ("needs", "start", "round", "assignment", "place")  # that every method has
 
 
@@ -41,41 +60,59 @@ class Settings(TypedDict, total=False):
     steps_from: str
     batch: int
     lr: float
+    optimizer: str | SGD | Adam | AdamW | Mapping[str, object]
     momentum: float
     weight_decay: float
+    schedule: str | ConstantSchedule | CosineSchedule | StepSchedule | Mapping[str, object]
+    clip_norm: float
+    class_weights: str | Sequence[float]
     blind: bool
     selection: str
     check_in: int | str
     network: str
     workers: int
     path: str
+    device: str
 
 
-SETTINGS = (RunSettings, LocalTraining, Selection, EngineSettings)
+SETTINGS = (RunSettings, LocalTraining, BesideOptimizer, Selection, EngineSettings)
 """The classes of the settings that `train` takes flat."""
 SETTINGS_TITLE = "Settings, which are keywords, with their defaults (your own tables and images have others):"
 
 
-@list_settings(SETTINGS_TITLE, *SETTINGS, without=["name"])
+@list_settings(SETTINGS_TITLE, *SETTINGS, without=["name", "start_from"])
 def train(
     federation: Federation,
     method: AnyMethod,
     *,
     net: str | Callable[[], Module] = "mlp",
     net_settings: Mapping[str, object] | None = None,
+    start_from: StartFrom | None = None,
     out: str | Path | None = None,
+    progress: bool = False,
+    callback: ProgressCallback | None = None,
     **settings: Unpack[Settings],
 ) -> Run:
-    """Train one method on a federation.
+    """Train one method on a federation. If training diverges, the folder is complete and `Diverged` is raised.
 
     federation      what `fc.data.from_frame`, `from_file`, `from_folder`, `from_arrays` or `build` gives
     method          such as `fc.FedAvg()` or `fc.FLT(groups=4)`; `help(fc.FLT)` lists its settings
     net             the name of a net (see `fedclade models`), or a function that returns a `torch.nn.Module`
     net_settings    settings of a net with a name, see below: `{"hidden": 100}`
+    start_from      the weights to start from: a `state_dict` or a module; a file (.safetensors, .pt, .pth or .npz); a
+                    run or its folder, whose model is taken, of several the mean over its clients; None: random ones
     out             the folder of the run; without it a new one below `runs/`
+    progress        show how far it is: one line that is rewritten; where that cannot be, at most ten lines
+    callback        called with a `fc.RunProgress` after every round. What it raises ends the run and is raised here;
+                    `fc.resume` goes on behind that round
     """
-    experiment = make_experiment(federation, method, net, net_settings, settings)
-    return runs.start(experiment, out=None if out is None else Path(out), federation=federation, own_net=own_net(net))
+    experiment = with_start(make_experiment(federation, method, net, net_settings, settings), start_from)
+    folder = None if out is None else Path(out)
+    with watch_runs(progress, callback) as callback_for:
+        watch = callback_for(experiment.method_name)
+        run = runs.start(experiment, out=folder, federation=federation, own_net=own_net(net), progress=watch)
+    check_divergence([run.result])
+    return run
 
 
 def resume(
@@ -85,6 +122,8 @@ def resume(
     net: Callable[[], Module] | None = None,
     workers: int | None = None,
     repair: bool = False,
+    progress: bool = False,
+    callback: ProgressCallback | None = None,
 ) -> Run:
     """Continue a run that was stopped, to the same models; check one that is finished.
 
@@ -93,8 +132,14 @@ def resume(
     net           the same function, if the net was given in Python
     workers       other processes than before; the result does not depend on it
     repair        pass over a damaged last checkpoint, lost facts or another path of training, and go on
+    progress      as in `fc.train`, and likewise `callback`
     """
-    return runs.resume(Path(path), federation=federation, own_net=net, workers=workers, repair=repair)
+    folder = Path(path)
+    with watch_runs(progress, callback) as callback_for:
+        watch = callback_for(folder.name)
+        run = runs.resume(folder, federation=federation, own_net=net, workers=workers, repair=repair, progress=watch)
+    check_divergence([run.result])
+    return run
 
 
 @dataclass(frozen=True)
@@ -108,17 +153,30 @@ class Comparison:
         """The table: one line for each method."""
         return compare_runs([run.folder for run in self.runs])
 
+    def __repr__(self) -> str:
+        methods = ", ".join(dict.fromkeys(str(run.result.get("method")) for run in self.runs))
+        return f"Comparison({methods}: {self._runs_text()})"
+
+    def __str__(self) -> str:
+        table = main_table(self.lines)
+        return f"{text_table(table.headings, table.rows)}\n{self._runs_text()}"
+
     def _repr_html_(self) -> str:
         """The table, for a notebook."""
         table = main_table(self.lines)
-        return html_table(f"{len(self.runs)} runs", table.headings, table.rows)
+        return html_table(self._runs_text(), table.headings, table.rows)
+
+    def _runs_text(self) -> str:
+        rounds = " or ".join(dict.fromkeys(count_text(rounds_of(run.result), "round") for run in self.runs))
+        folder = os_path.commonpath([run.path.parent for run in self.runs])
+        return f"{count_text(len(self.runs), 'run')} of {rounds} in {folder}"
 
     def report(self, path: str | Path) -> Path:
         """Write one HTML file that works offline."""
         return write_report([run.folder for run in self.runs], Path(path))
 
 
-@list_settings(SETTINGS_TITLE, *SETTINGS, without=["name"])
+@list_settings(SETTINGS_TITLE, *SETTINGS, without=["name", "start_from"])
 def compare(
     federation: Federation,
     methods: Sequence[AnyMethod],
@@ -126,33 +184,42 @@ def compare(
     seeds: int = 1,
     net: str | Callable[[], Module] = "mlp",
     net_settings: Mapping[str, object] | None = None,
+    start_from: StartFrom | None = None,
     out: str | Path | None = None,
     jobs: int = 1,
+    progress: bool = False,
+    callback: ProgressCallback | None = None,
     **settings: Unpack[Settings],
 ) -> Comparison:
     """Train several methods on the same federation, each with several seeds.
 
     Called again with the same `out` it goes on where it was stopped; own methods must be registered for that. A method
-    that is given twice with the same settings is run once.
+    that is given twice with the same settings is run once. A run that diverges is a line like any other, and says so.
 
-    federation           as in `fc.train`, and likewise `net` and `net_settings`
+    federation           as in `fc.train`, and likewise `net`, `net_settings` and `start_from`
     methods              a list of them: `[fc.FLT(), fc.FedAvg(), fc.Local()]`
     seeds                how many seeds each method has, from `seed` on
     out                  the folder of all runs; without it a new one below `runs/`
     jobs                 how many runs there are at once, each in a process of its own
+    progress             as in `fc.train`, with a line for each run; where none can be rewritten, when it has ended
+    callback             as in `fc.train`; its argument says which run it is of, by `method`, `seed` and `run`
     """
     if seeds < 1 or not methods:
         raise InputError("there is nothing to compare", got=f"{len(methods)} methods, {seeds} seeds", need="1 or more")
     folder = Path("runs") / new_run_name("compare", PYTHON) if out is None else Path(out)
     different = [method for number, method in enumerate(methods) if method not in methods[:number]]
-    experiments = [make_experiment(federation, method, net, net_settings, settings) for method in different]
+    experiments = [
+        with_start(make_experiment(federation, method, net, net_settings, settings), start_from) for method in different
+    ]
     first = experiments[0].run.seed
     plans = {
         folder / f"{plan.method_name}-{number}-seed{seed}": plan.with_seed(seed)
         for seed in range(first, first + seeds)
         for number, plan in enumerate(experiments)
     }
-    return Comparison(comparing.compare(plans, federation=federation, own_net=own_net(net), jobs=jobs))
+    with watch_runs(progress, callback, lines=1) as callback_for:
+        title, make = (lambda path: callback_for(path.name)), own_net(net)
+        return Comparison(comparing.compare(plans, federation=federation, own_net=make, jobs=jobs, progress_for=title))
 
 
 @list_settings(
@@ -228,21 +295,24 @@ def make_experiment(
     check_method(method)
     if net_settings and not isinstance(net, str):
         raise InputError("an own net has no settings", where="train", got="net_settings", need="them in the function")
-    kinds = (RunSettings, LocalTraining, EngineSettings, Selection)
-    known = [name for kind in kinds for name in names_of(kind) if name != "name"]
+    known = [name for kind in SETTINGS for name in names_of(kind) if name != "name"]
     for name in settings:
         if name not in known:
             raise unknown_name_error(f"setting {name}", "train", name, known)
 
     raw = federation.preparation is not None and federation.preparation.is_raw
-    defaults = own_defaults(federation.kind, len(federation), raw=raw) if federation.kind else {}
-    known_values = {**defaults.get("local", {}), **defaults.get("run", {}), **settings}
+    kind, task = federation.kind, federation.task.kind
+    defaults = own_defaults(kind, len(federation), task=task, raw=raw) if kind else {}
+    known_values = {**local_defaults(defaults.get("local", {}), settings), **defaults.get("run", {}), **settings}
+
+    def values_of(*kinds: type) -> dict[str, object]:
+        return {name: known_values[name] for kind in kinds for name in names_of(kind) if name in known_values}
 
     def pick(kind: type[SettingsT]) -> SettingsT:
-        values = {name: value for name, value in known_values.items() if name in names_of(kind)}
-        return build_settings(kind, values, where="train")
+        return build_settings(kind, values_of(kind), where="train")
 
-    run, local, engine, selection = pick(RunSettings), pick(LocalTraining), pick(EngineSettings), pick(Selection)
+    run, engine, selection = pick(RunSettings), pick(EngineSettings), pick(Selection)
+    local = local_training(values_of(LocalTraining, BesideOptimizer), where="train")
     check_selection(selection, settings, method.needs().selects)
     data = {"source": PYTHON, "world": federation.name, "clients": len(federation)}
     named: dict[str, object] = {"name": PYTHON}
@@ -281,4 +351,4 @@ def own_net(net: str | Callable[[], Module]) -> Callable[[], Module] | None:
     return None if isinstance(net, str) else net
 
 
-__all__ = ["Comparison", "Run", "Settings", "compare", "find_groups", "resume", "train"]
+__all__ = ["Comparison", "Run", "RunProgress", "Settings", "compare", "find_groups", "resume", "train"]

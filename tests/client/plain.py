@@ -30,7 +30,7 @@ def plain_sgd(net: Net, asked: Training) -> RowAndLoss:
     part, now, how, module = asked.part, asked.now, asked.now.local, net.module(asked.start).train()
     inputs, labels = torch.from_numpy(part.inputs), torch.from_numpy(part.labels)
     before = [parameter.detach().clone() for parameter in net.module(asked.anchor).parameters()]
-    sgd = torch.optim.SGD(module.parameters(), lr=how.lr, momentum=how.momentum, weight_decay=how.weight_decay)
+    sgd = torch.optim.SGD(module.parameters(), how.lr, how.sgd.momentum, weight_decay=how.sgd.weight_decay)
     losses: list[float] = []
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(now.generator("dropout", asked.client).integers(2**62)))

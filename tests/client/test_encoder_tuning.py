@@ -22,7 +22,7 @@ def test_it_does_what_plain_torch_does() -> None:
     module = net.module(start).train()
     assert isinstance(module, AutoEncoder)
     images = torch.from_numpy(PART.inputs.copy())
-    steps = torch.optim.SGD(module.parameters(), lr=TUNING.lr, momentum=TUNING.momentum)
+    steps = torch.optim.SGD(module.parameters(), lr=TUNING.lr, momentum=TUNING.sgd.momentum)
     order = NOW.generator("batches", "a")
     for _ in range(2):
         for chosen in torch.split(torch.from_numpy(order.permutation(24)), TUNING.batch):

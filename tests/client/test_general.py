@@ -14,6 +14,7 @@ from client.plain import assert_agrees, examples
 from fedclade.client.flat_module import FlatModule
 from fedclade.client.general import GRADIENT_PIECE, General, Training
 from fedclade.core import InputError, LocalTraining, Round, Row
+from fedclade.core.training import SGD
 from fedclade.data import Part, Pool
 from fedclade.nets import Net, net_for
 from fedclade.nets.losses import LanguageModel
@@ -22,7 +23,7 @@ EXAMPLES, FEATURES, CLASSES = 23, 5, 3
 PART = examples(EXAMPLES, (FEATURES,), CLASSES, seed=7)
 LINE = Net("line", lambda: nn.Linear(1, 2))
 LOGITS_0_X: Row = np.array([0, 1, 0, 0], np.float32)  # the logits of x are (0, x): P(1) = e^x / (1 + e^x)
-EVERYTHING = LocalTraining(batch=4, lr=0.05, epochs=3, momentum=0.5, weight_decay=0.01)
+EVERYTHING = LocalTraining(batch=4, lr=0.05, epochs=3, optimizer=SGD(momentum=0.5, weight_decay=0.01))
 
 
 def two_layers() -> nn.Module:
@@ -90,7 +91,7 @@ def test_fedprox_is_the_proximal_gradient_by_hand(momentum: float) -> None:
     mu, lr = 0.7, 0.2
     net = Net("softmax", lambda: nn.Linear(FEATURES, CLASSES))
     start = net.initial_row(0)
-    now = Round(2, 0, local=LocalTraining(batch=6, lr=lr, epochs=3, momentum=momentum), proximal=mu)
+    now = Round(2, 0, local=LocalTraining(batch=6, lr=lr, epochs=3, optimizer=SGD(momentum=momentum)), proximal=mu)
     row, plain = train(net, now), train(net, replace(now, proximal=0.0))
 
     weights = start.astype(np.float64)
@@ -142,7 +143,7 @@ def test_batch_norm_statistics_move_in_training() -> None:
 @pytest.mark.parametrize("make", [dropping, normalising, averaging, Centred])
 def test_what_was_trained_before_does_not_matter(make: Callable[[], nn.Module]) -> None:
     """One seed, one answer: else a result depends on which clients shared a worker."""
-    net, now = Net("net", make), Round(1, 0, local=LocalTraining(momentum=0.9, batch=8))
+    net, now = Net("net", make), Round(1, 0, local=LocalTraining(batch=8, optimizer=SGD(momentum=0.9)))
     path, asked = General(net), Training(net.initial_row(0), PART, now, "a")
     asked.start.flags.writeable = False
     row, loss = path.train(asked)
@@ -256,6 +257,44 @@ def test_a_full_gradient_is_torchs_over_all_examples_at_once(
     gradient = torch.cat([each.grad.reshape(-1) for each in module.parameters() if each.grad is not None])
     np.testing.assert_allclose((start - row)[: len(gradient)], gradient.numpy(), rtol=0, atol=1e-6)
     assert loss == pytest.approx(wanted.item(), rel=1e-6)
+
+
+def test_pieces_weigh_as_much_as_the_classes_in_them() -> None:
+    """Sorted by their labels, so that each piece has another weight in the mean."""
+    net, some = Net("any", two_layers), examples(2 * GRADIENT_PIECE + 50, (FEATURES,), CLASSES)
+    some = replace(some, index=some.index[np.argsort(some.labels, kind="stable")])
+    ordered = replace(FULL, local=replace(FULL.local, steps=1, epochs=1, steps_from="epochs"), number=1)
+    start, weights = net.initial_row(0), np.array([0.2, 1.0, 5.0], np.float32)
+    row, loss = General(net).train(Training(start, some, ordered, "a", class_weights=weights))
+    module = net.module(start).eval()
+    logits, labels = module(torch.from_numpy(some.inputs)), torch.from_numpy(some.labels)
+    wanted = cross_entropy(logits, labels, weight=torch.from_numpy(weights))
+    wanted.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+    gradient = torch.cat([each.grad.reshape(-1) for each in module.parameters() if each.grad is not None])
+    np.testing.assert_allclose(start - row, gradient.numpy(), rtol=0, atol=1e-6)
+    assert loss == pytest.approx(wanted.item(), rel=1e-6)
+
+
+def test_a_gradient_is_clipped_with_its_pull_and_before_its_decay() -> None:
+    """By torch, with FedProx's term as a part of the loss."""
+    net, start, elsewhere = Net("net", two_layers), Net("net", two_layers).initial_row(0), np.float32(0.3)
+    how = LocalTraining(batch=4, lr=0.05, clip_norm=0.2, optimizer=SGD(momentum=0.5, weight_decay=0.3))
+    now, towards = Round(2, 1, local=how, proximal=0.7), start + elsewhere
+    row, _ = General(net).train(Training(start, PART, now, "a", towards))
+    module, inputs, labels = net.module(start).train(), torch.from_numpy(PART.inputs), torch.from_numpy(PART.labels)
+    anchor = [parameter.detach() for parameter in net.module(towards).parameters()]
+    sgd = torch.optim.SGD(module.parameters(), lr=0.05, momentum=0.5, weight_decay=0.3)
+    order, norms = now.generator("batches", "a").permutation(EXAMPLES), list[float]()
+    for first in range(0, EXAMPLES, 4):
+        sgd.zero_grad()
+        pull = sum(((mine - its) ** 2).sum() for mine, its in zip(module.parameters(), anchor, strict=True))
+        batch = order[first : first + 4]
+        loss = cross_entropy(module(inputs[batch]), labels[batch]) + 0.35 * pull
+        loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        norms.append(float(nn.utils.clip_grad_norm_(module.parameters(), 0.2)))
+        sgd.step()
+    np.testing.assert_allclose(row, nn.utils.parameters_to_vector(module.parameters()).detach().numpy(), atol=1e-6)
+    assert min(norms) > 0.2
 
 
 def test_pieces_of_texts_weigh_as_many_words_as_they_have() -> None:

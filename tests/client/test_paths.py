@@ -19,6 +19,7 @@ from fedclade.client.plan import TrainingPath, choose_path
 from fedclade.client.stack import stack_of
 from fedclade.core import InputError, LocalTraining, Round
 from fedclade.core.task import Task
+from fedclade.core.training import SGD
 from fedclade.data import Part, Pool
 from fedclade.nets import Net, net_for
 
@@ -68,14 +69,16 @@ CNNS = {name: net_for(name, shape, CLASSES) for name, shape in SHAPES.items() if
 CNNS["padded_oddly"] = Net("padded oddly", padded_oddly)
 WAYS = {
     "plain": LocalTraining(batch=10, lr=0.1),
-    "momentum": LocalTraining(batch=10, lr=0.05, momentum=0.9),
-    "weight decay": LocalTraining(batch=10, lr=0.1, weight_decay=0.1),
-    "everything": LocalTraining(batch=7, lr=0.05, momentum=0.5, weight_decay=0.01, epochs=3),
+    "momentum": LocalTraining(batch=10, lr=0.05, optimizer=SGD(momentum=0.9)),
+    "weight decay": LocalTraining(batch=10, lr=0.1, optimizer=SGD(weight_decay=0.1)),
+    "everything": LocalTraining(batch=7, lr=0.05, epochs=3, optimizer=SGD(momentum=0.5, weight_decay=0.01)),
     "short last batch": LocalTraining(batch=4, lr=0.1),
     "one by one": LocalTraining(batch=1, lr=0.02),
     "batch over all": LocalTraining(batch=1000, lr=0.1, epochs=2),
     "a part of an epoch": LocalTraining(batch=4, lr=0.1, steps=2, steps_from="epochs"),
-    "over the end of an epoch": LocalTraining(batch=5, lr=0.1, momentum=0.5, steps=4, steps_from="epochs"),
+    "over the end of an epoch": LocalTraining(
+        batch=5, lr=0.1, steps=4, steps_from="epochs", optimizer=SGD(momentum=0.5)
+    ),
     "several epochs of short batches": LocalTraining(batch=22, lr=0.05, steps=5, steps_from="epochs"),
 }
 
@@ -145,7 +148,10 @@ def test_fedprox_pulls_to_the_start_or_to_another_model(path: str, name: str, ho
 @pytest.mark.parametrize("count", [1, 9, 10, 11, 57])
 def test_our_nets_on_images_kept_as_bytes(path: str, name: str, count: int) -> None:
     net = net_for(name, (1, 28, 28), 10)
-    part, now = examples(count, (1, 28, 28), 10, as_bytes=True), Round(1, 0, local=LocalTraining(momentum=0.5))
+    part, now = (
+        examples(count, (1, 28, 28), 10, as_bytes=True),
+        Round(1, 0, local=LocalTraining(optimizer=SGD(momentum=0.5))),
+    )
     assert_agrees(PATHS[path](net), net, Training(net.initial_row(1), part, now, "a"))
     turned = replace(part, quarter_turns=1, relabel=np.arange(10)[::-1].copy())
     now = Round(1, 0, local=LocalTraining(batch=32))
@@ -155,7 +161,7 @@ def test_our_nets_on_images_kept_as_bytes(path: str, name: str, count: int) -> N
 @on_each_path
 def test_wide_layers_are_worked_on_in_pieces(path: str) -> None:
     net = Net("wide", lambda: nn.Sequential(nn.Linear(2500, 6), nn.ReLU(), nn.Linear(6, 1100), nn.Linear(1100, 3)))
-    now = Round(1, 0, local=LocalTraining(lr=0.01, momentum=0.5))
+    now = Round(1, 0, local=LocalTraining(lr=0.01, optimizer=SGD(momentum=0.5)))
     assert_agrees(PATHS[path](net), net, Training(net.initial_row(1), examples(13, (2500,), 3), now, "a"))
 
 
@@ -179,7 +185,7 @@ def test_scores_and_losses_are_those_of_the_module(path: str, name: str) -> None
 def test_a_clients_bits_are_its_own(path: str, name: str) -> None:
     """They depend neither on the client that was trained before, nor on where its numbers lie in memory."""
     used, net, shape = case(path, name)
-    now = Round(1, 0, local=LocalTraining(batch=8, momentum=0.5))
+    now = Round(1, 0, local=LocalTraining(batch=8, optimizer=SGD(momentum=0.5)))
     asked = Training(net.initial_row(0), examples(23, shape, CLASSES), now, "a")
     trained, loss = PATHS[path](net).train(asked)
     used.train(Training(net.initial_row(1), examples(31, shape, CLASSES, seed=1), now, "b"))
@@ -195,8 +201,8 @@ def test_whoever_stands_beside_a_client_changes_no_bit_of_it() -> None:
     """One client alone, as Flower asks, or in any company, in any order: ragged sizes, other starts, other batches."""
     for shape, name, how in (
         ((1, 28, 28), "mlp", LocalTraining(batch=10)),
-        ((FEATURES,), "mlp", LocalTraining(batch=8, momentum=0.9, epochs=2)),
-        ((FEATURES,), "logistic", LocalTraining(batch=8, weight_decay=0.1)),
+        ((FEATURES,), "mlp", LocalTraining(batch=8, epochs=2, optimizer=SGD(momentum=0.9))),
+        ((FEATURES,), "logistic", LocalTraining(batch=8, optimizer=SGD(weight_decay=0.1))),
     ):
         net, now = net_for(name, shape, CLASSES), Round(1, 0, local=how, proximal=0.1)
         path = batched(net)
@@ -218,7 +224,7 @@ def test_nor_in_nets_of_any_form() -> None:
     for turn in range(40):
         widths = rng.choice([1, 2, 3, 5, 8, 13, 17, 32, 64, 100, 200], size=int(rng.integers(2, 5))).tolist()
         net = Net("any", lambda widths=widths: nn.Sequential(*(nn.Linear(*each) for each in pairwise(widths))))  # type: ignore[misc]  # of this turn
-        how = LocalTraining(batch=int(rng.choice([1, 2, 3, 7, 10, 33])), lr=0.01, momentum=0.5, epochs=2)
+        how = LocalTraining(batch=int(rng.choice([1, 2, 3, 7, 10, 33])), lr=0.01, optimizer=SGD(momentum=0.5), epochs=2)
         now, path = Round(1, turn, local=how), batched(net)
         counts = rng.choice([1, 2, 5, 10, 11, 23], size=5).tolist()
         parts = [examples(count, (widths[0],), widths[-1], seed=number) for number, count in enumerate(counts)]

@@ -8,10 +8,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.parametrizations import weight_norm
 
-from fedclade.client import is_built
+from fedclade.client import Client, PathFacts, is_built, path_facts
 from fedclade.client.plan import choose_path, path_name_for
 from fedclade.client.stack import stack_of
-from fedclade.core import InputError
+from fedclade.core import InputError, LocalTraining, Round
+from fedclade.core.task import Task
+from fedclade.core.training import SGD, Adam, AdamW, CosineSchedule
 from fedclade.nets import NETS, Net, net_for
 
 STACKED = "kernel" if is_built() else "batched"
@@ -136,3 +138,40 @@ def test_a_hook_on_all_modules_is_seen() -> None:
     finally:
         handle.remove()
     assert path_name_for(net) == STACKED
+
+
+@pytest.mark.parametrize(
+    ("local", "reason"),
+    [
+        (LocalTraining(), ""),
+        (LocalTraining(optimizer=SGD(momentum=0.9, weight_decay=0.1), schedule=CosineSchedule()), ""),
+        (LocalTraining(optimizer=Adam()), "optimizer adam"),
+        (LocalTraining(optimizer=AdamW(), clip_norm=1.0), "optimizer adamw"),
+        (LocalTraining(clip_norm=1.0), "clip_norm"),
+        (LocalTraining(class_weights="balanced"), "class_weights"),
+        (LocalTraining(class_weights=(1.0, 2.0, 3.0)), "class_weights"),
+    ],
+)
+def test_what_a_faster_path_does_not_know_is_trained_on_the_general_one(local: LocalTraining, reason: str) -> None:
+    net = net_for("mlp", (4,), 3)
+    facts, client, now = path_facts(net, local), Client(net), Round(1, 0, local=local)
+    assert facts == PathFacts("general" if reason else STACKED, reason)
+    assert client.path_for(now).name == facts.name
+    assert client.path.name == STACKED, "what is evaluated, or trained with other settings, is as fast as before"
+
+
+def test_the_reason_is_the_first_that_holds() -> None:
+    mlp, odd = net_for("mlp", (4,), 3), Net("odd", OTHERS["tanh"])
+    adam = LocalTraining(optimizer=Adam())
+    assert str(path_facts(mlp, adam, "general")) == 'general (engine.path "general")'
+    assert str(path_facts(odd, LocalTraining())) == "general (layers of net odd)"
+    assert str(path_facts(odd, adam)) == "general (optimizer adam)"
+    number = net_for("mlp", (4,), 1, task=Task(kind="regression", labels="number"))
+    assert str(path_facts(number, LocalTraining())) == "general (task regression)"
+    assert str(path_facts(mlp, LocalTraining())) == STACKED
+
+
+def test_without_a_kernel_it_is_said_of_convolutions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fedclade.client.plan.library", lambda: None)
+    assert str(path_facts(net_for("lenet", (1, 28, 28), 10), LocalTraining())) == "general (the kernel is not built)"
+    assert str(path_facts(net_for("mlp", (4,), 3), LocalTraining())) == "batched"

@@ -3,7 +3,7 @@
 import json
 import tracemalloc
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,7 @@ from flwr.app import Array, ArrayRecord, ConfigRecord, Message, RecordDict
 
 from conformance.loopback import FIRST_NODE, Loopback, Mangle, Tamper, grid_of, held, loopback
 from fedclade.core import Assignment, FedcladeError, LocalTraining, Round, Stopped
+from fedclade.core.training import SGD, Adam, CosineSchedule, StepSchedule
 from fedclade.data import ClientData, Federation
 from fedclade.fleet import Fleet, Scores, build
 from fedclade.fleet.flower import grid as flower_grid
@@ -84,6 +85,30 @@ def test_agrees_on_other_tasks(method: AnyMethod, task: ToyTask, tmp_path: Path)
     here, _ = play_run(method, toy, tmp_path / "here")
     there, _ = play_run(method, toy, tmp_path / "there", fleet=loopback(toy, "logistic"))
     assert without_time(there) == without_time(here)
+
+
+@pytest.mark.parametrize("name", ["fedavg", "fedavg-ft", "ditto", "cfl", "ifca"])
+def test_optimisers_schedules_and_weights_are_the_same_everywhere(
+    name: str, two_groups: Federation, tmp_path: Path
+) -> None:
+    """All that a site must know of a round is in the round."""
+    local = LocalTraining(
+        batch=24,
+        lr=0.02,
+        optimizer=Adam(betas=(0.8, 0.9), weight_decay=0.01),
+        schedule=CosineSchedule(floor=0.1),
+        clip_norm=0.5,
+        class_weights="balanced",
+    )
+    given = replace(
+        local, optimizer=SGD(momentum=0.5), class_weights=tuple(range(1, 11)), schedule=StepSchedule(every=1)
+    )
+    for number, each in enumerate((local, given)):
+        runs = [
+            play_run(METHODS[name].made(), two_groups, tmp_path / f"{number} {where}", local=each, fleet=fleet)[0]
+            for where, fleet in (("here", None), ("there", loopback(two_groups, "logistic")))
+        ]
+        assert without_time(runs[1]) == without_time(runs[0])
 
 
 def test_an_epoch_over_several_rounds_is_the_same_everywhere(two_groups: Federation) -> None:

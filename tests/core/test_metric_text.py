@@ -10,9 +10,9 @@ SHARE, ERROR = METRIC_KINDS["accuracy"], METRIC_KINDS["rmse"]
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(66.0, "66.0"), (0.29618, "0.296"), (123.4, "123"), (152031.2, "152,031"), (0.0, "0.00"), (-4.0, "-4.00")],
+    [(66.0, "66"), (0.296182, "0.2962"), (123.44, "123.4"), (152031.2, "152,031"), (0.0, "0"), (-4.0, "-4")],
 )
-def test_a_number_has_three_digits(value: float, text: str) -> None:
+def test_a_number_has_four_digits(value: float, text: str) -> None:
     assert number_text(value) == metric_text(value, ERROR) == text
 
 
@@ -20,7 +20,7 @@ def test_a_share_is_in_percent_and_what_is_not_known_a_dash() -> None:
     assert metric_text(0.9312, SHARE) == "93.1 %"
     assert metric_text(None, SHARE) == metric_text(float("nan"), ERROR) == "-"
     assert interval_text((0.91, 0.952), SHARE) == "91.0 to 95.2"
-    assert interval_text((57.47, 74.5), ERROR) == "57.5 to 74.5"
+    assert interval_text((57.47, 74.5), ERROR) == "57.47 to 74.5"
     assert interval_text(None, ERROR) == "-"
     assert (change_text(-0.042, SHARE), change_text(-3.25, ERROR)) == ("4.2 points", "3.25")
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from fedclade.core import InputError, LocalTraining, Round, generator
 from fedclade.core.settings import build_settings
+from fedclade.core.training import SGD
 
 keys = st.lists(st.integers(0, 2**63) | st.text(max_size=5), max_size=4).map(tuple)
 
@@ -87,7 +88,7 @@ def test_everybody_is_sampled_equally_often() -> None:
 
 
 def test_local_training_has_the_designs_defaults() -> None:
-    assert LocalTraining() == LocalTraining(epochs=1, batch=10, lr=0.01, momentum=0.0, weight_decay=0.0)
+    assert LocalTraining() == LocalTraining(epochs=1, batch=10, lr=0.01, optimizer=SGD(momentum=0.0, weight_decay=0.0))
 
 
 @pytest.mark.parametrize(
@@ -96,8 +97,8 @@ def test_local_training_has_the_designs_defaults() -> None:
         *(("epochs", value) for value in (0, 1.0, True)),
         *(("batch", value) for value in (0, "10")),
         *(("lr", value) for value in (0.0, float("inf"), float("nan"))),
-        *(("momentum", value) for value in (1.0, -0.1)),
-        ("weight_decay", -1e-9),
+        ("clip_norm", -0.1),
+        *(("class_weights", value) for value in ("even", (), (1.0, 0.0), 2)),
     ],
 )
 def test_local_training_out_of_range_is_refused(name: str, value: object) -> None:

@@ -14,6 +14,7 @@ import fedclade as fc
 from fedclade.core import LocalTraining, settings
 from fedclade.core.settings import names_of
 from fedclade.core.settings_help import field_meanings, literal, settings_list
+from fedclade.core.training import SGD, Adam, AdamW, BesideOptimizer, CosineSchedule, StepSchedule
 from fedclade.data import WORLDS, OwnData
 from fedclade.data.recipe import MODIFIERS
 from fedclade.data.sites import Sites, SiteTables
@@ -21,9 +22,24 @@ from fedclade.methods import METHODS, ClassMoments, Encoder, Selection
 from fedclade.nets import NETS
 from fedclade.runs.experiment import EngineSettings, FlowerSettings, RunSettings
 
-OF_A_RUN = (RunSettings, LocalTraining, Selection, EngineSettings)
+PARAMETERS = {"name", "start_from"}
+"""The engine is always the same; the weights to start from are a parameter of their own, which takes objects too."""
+OF_A_RUN = (RunSettings, LocalTraining, BesideOptimizer, Selection, EngineSettings)
 PUBLIC = [
-    *(*OF_A_RUN, FlowerSettings, ClassMoments, Encoder, OwnData, Sites, SiteTables),
+    *(
+        *OF_A_RUN,
+        SGD,
+        Adam,
+        AdamW,
+        CosineSchedule,
+        StepSchedule,
+        FlowerSettings,
+        ClassMoments,
+        Encoder,
+        OwnData,
+        Sites,
+        SiteTables,
+    ),
     *(*MODIFIERS.values(), *WORLDS.values(), *NETS.values(), *(known.made for known in METHODS.values())),
 ]
 
@@ -103,9 +119,10 @@ def test_help_has_every_setting_with_default_and_meaning(cls: type) -> None:
 @pytest.mark.parametrize("function", [fc.train, fc.compare], ids=["train", "compare"])
 def test_help_of_training_lists_the_settings_of_a_run(function: Callable[..., object]) -> None:
     shown = help_of(function)
-    for cls in OF_A_RUN:
-        for name, meaning in field_meanings(cls).items():
-            assert (cls is EngineSettings and name == "name") or (f" {name} = " in shown and meaning in shown), name
+    for name, meaning in {name: each for cls in OF_A_RUN for name, each in field_meanings(cls).items()}.items():
+        if name not in PARAMETERS:
+            assert f" {name} = " in shown
+            assert meaning in shown
     for kind in NETS.registered_entries.values():
         assert function is fc.compare or " ".join(settings_list(kind).split()) in shown
 
@@ -127,7 +144,7 @@ def test_settings_of_train_are_all_typed() -> None:
     """A type checker knows each keyword of `train`."""
     from fedclade.api import Settings
 
-    wanted = {name for cls in OF_A_RUN for name in names_of(cls)} - {"name"}
+    wanted = {name for cls in OF_A_RUN for name in names_of(cls)} - PARAMETERS
     assert set(Settings.__annotations__) == wanted
 
 

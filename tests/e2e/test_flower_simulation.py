@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+import torch
 
 pytest.importorskip("flwr", reason="Flower is an extra: pip install 'fedclade[flower]'")
 
@@ -55,15 +56,20 @@ def experiment(tmp_path: Path) -> Path:
 @pytest.mark.timeout(1800)
 @pytest.mark.filterwarnings("ignore")  # Ray's own
 def test_every_method_comes_to_the_same_models(experiment: Path, tmp_path: Path) -> None:
-    """With clients that join late and clients whose data change.
+    """With clients that join late and clients whose data change, from weights of a file.
 
     Over a loopback every method does so in tests/conformance. Ray takes half a minute to start: here it carries one
     that uses every verb, or all of them with FEDCLADE_DEPLOY=all; FedAvg is played below.
     """
+    weights = {"1.weight": torch.linspace(-1, 1, 640).reshape(10, 64), "1.bias": torch.zeros(10)}
+    torch.save(weights, tmp_path / "weights.pt")
+    given = f'run.start_from="{tmp_path / "weights.pt"}"'
     for method in sorted(METHODS) if os.environ.get("FEDCLADE_DEPLOY") == "all" else ("every-verb",):
         change = f"method.name={method}"
-        here = start(read_experiment(experiment, [change]), out=tmp_path / f"here-{method}")
-        there = start(read_experiment(experiment, [change, "engine.name=flower"]), out=tmp_path / f"there-{method}")
+        here = start(read_experiment(experiment, [change, given]), out=tmp_path / f"here-{method}")
+        there = start(
+            read_experiment(experiment, [change, given, "engine.name=flower"]), out=tmp_path / f"there-{method}"
+        )
         same, other = dict(here.result), dict(there.result)
         assert without_time({**other, "run": ""}) == without_time({**same, "run": ""}), method
 

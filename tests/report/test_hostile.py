@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -99,6 +100,25 @@ def test_notebooks_show_names_as_text() -> None:
     assert set(page.tags) == {"table", "caption", "thead", "tbody", "tr", "th", "td"}
     assert PAYLOADS[0] in page.text
     assert "2 groups" in page.text
+
+
+def test_a_notebook_shows_a_federation_with_hostile_names_as_text() -> None:
+    """The names of its classes, of its columns in the notes, and its own."""
+    federation = replace(hostile_data(), notes=(f"column {PAYLOADS[0]} is left out",))
+    page = Page(federation._repr_html_())
+    assert set(page.tags) == {"table", "caption", "thead", "tbody", "tr", "th", "td", "p"}
+    attributes = {name for _, each in page.elements for name in each}
+    assert attributes == {"class", "style"}
+    for name in (*PAYLOADS[10:13], f"column {PAYLOADS[0]} is left out", "<b>data</b>"):
+        assert name in page.text
+
+
+def test_notebooks_show_tables_in_their_own_colours() -> None:
+    """Light or dark: nothing is said of colours; and names between dollar signs are no formulas."""
+    shown = hostile_data()._repr_html_()
+    assert "color" not in shown
+    assert "background" not in shown
+    assert shown.startswith('<table class="tex2jax_ignore mathjax_ignore">')
 
 
 def test_runs_comparisons_and_findings_show_themselves(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_a_regression_has_a_table_with_its_mean(regression: tuple[fc.Comparison,
     assert main.headings[:4] == ("method", "RMSE", "95 % interval", "worst tenth")
     assert "variance" not in main.headings
     assert [row[0] for row in main.rows] == [row[0] for row in others.rows] == ["fedavg", "local", "(mean)"]
-    assert main.rows[-1][1] == f"{tested.std():#.3g}"
+    assert main.rows[-1][1] == f"{tested.std():.4g}"
     assert others.headings == ("method", "MAE", "R2")
     entry = baseline_entry(comparison.lines)
     assert entry["value"] == pytest.approx(tested.std())

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedclade.core import InputError
+from fedclade.core import InputError, LocalTraining
+from fedclade.core.training import SGD, Adam, CosineSchedule
 from fedclade.methods import FLT, Encoder
 from fedclade.runs.compare import parse_method
 from fedclade.runs.experiment import experiment_from, read_experiment
@@ -60,6 +61,11 @@ def test_what_is_written_reads_the_same(file: Path, tmp_path: Path) -> None:
         ("run.seed=-1", r"seed is not usable"),
         ("local.lr=-0.1", r"lr is not usable"),
         ("local.momentum=1", r"momentum is not usable"),
+        ("local.optimizer=adan", r'optimizer\.kind is not known.*local\.optimizer: got "adan".*did you mean "adam"'),
+        ("local.optimizer.betas=[0.9,0.99]", r"need one of kind, momentum, weight_decay"),
+        ("local.schedule=linear", r"need one of constant, cosine, step"),
+        ("local.class_weights=[1,-1]", r"class_weights is not usable.*local\.class_weights: got \(1, -1\)"),
+        ("engine.device=gpu", r"device is not usable"),
         ("engine.workers=-1", r"workers is not usable"),
         ("data.groups=0", r"groups is not usable"),
         ("method.name=3", r"method\.name is not text"),
@@ -151,3 +157,20 @@ def test_any_tables_give_an_experiment_or_a_clear_error(tables: dict[str, object
     except InputError:
         return  # any other exception is a bug
     assert experiment_from({"data": found.data}).data == found.data
+
+
+def test_an_optimiser_and_a_schedule_are_tables_or_names(file: Path) -> None:
+    """Another kind takes the settings of the old one with it; what stands in a file of old is read as before."""
+
+    def local(*changes: str) -> LocalTraining:
+        return read_experiment(file, changes).local
+
+    assert local("local.optimizer=adam").optimizer == Adam()
+    assert local("local.optimizer.betas=[0.5,0.9]", "local.optimizer=adam").optimizer == Adam(betas=(0.5, 0.9))
+    assert local("local.momentum=0.5", "local.optimizer.weight_decay=1").optimizer == SGD(momentum=0.5, weight_decay=1)
+    assert local("local.schedule=cosine", "local.schedule.floor=0.1").schedule == CosineSchedule(floor=0.1)
+    assert local("local.class_weights=[1, 2.5]").class_weights == (1.0, 2.5)
+    changed = read_experiment(file, ["local.optimizer.kind=adam", "local.optimizer.eps=0.1", "local.schedule=step"])
+    file.write_text(changed.toml())
+    assert read_experiment(file) == changed
+    assert local("local.optimizer=sgd", "local.momentum=0.9").optimizer == SGD(momentum=0.9)

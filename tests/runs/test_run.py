@@ -10,13 +10,16 @@ import pytest
 import torch
 
 import fedclade as fc
-from fedclade.api import Settings
+from fedclade.api import Settings, make_experiment
+from fedclade.client import PathFacts
 from fedclade.core import Assignment, Damaged, InputError, Round, Row, Stopped
 from fedclade.data import Federation
 from fedclade.fleet import Fleet
 from fedclade.fleet.workers import WorkerFailed
 from fedclade.methods import AnyMethod, Facts, First
-from fedclade.runs.loop import model_hash
+from fedclade.runs.experiment import read_experiment
+from fedclade.runs.loop import RunProgress, model_hash
+from fedclade.runs.run import start
 from fedclade.store.checkpoints import Checkpoint
 from fedclade.store.events import EvaluationEvent, RoundEvent, TrafficEvent
 from fedclade.store.run_folder import RunFolder
@@ -167,7 +170,7 @@ def test_another_path_is_refused(two_groups: Federation, tmp_path: Path, monkeyp
     """Without the kernel that a run was started with, models would differ in their last digits."""
     train_until(0, two_groups, tmp_path / "cut")
     before = RunFolder.open(tmp_path / "cut").environment()["path"]
-    monkeypatch.setattr("fedclade.runs.backend.path_name_for", lambda *_: "another")
+    monkeypatch.setattr("fedclade.runs.backend.path_facts", lambda *_: PathFacts("another"))
     with pytest.raises(InputError, match=rf"on another path.*got another, need {before}.*--repair"):
         fc.resume(tmp_path / "cut", federation=two_groups)
     assert fc.resume(tmp_path / "cut", federation=two_groups, repair=True).result["rounds"] == 2
@@ -223,12 +226,11 @@ def test_unknown_settings_are_named(two_groups: Federation) -> None:
 
 def test_a_run_that_diverges_is_stopped_with_the_reason(two_groups: Federation, tmp_path: Path) -> None:
     """Every reply is NaN: refused, recorded, and after some rounds the run says so instead of going on for ever."""
-    said = r"nobody could be heard for 5 rounds.*NaN or infinite.*fedclade\.resume"
-    with pytest.raises(Stopped, match=said) as caught:
+    with pytest.raises(fc.Diverged, match="models of 3 of 3 clients with numbers that are not finite") as caught:
         train(two_groups, tmp_path / "run", net="mlp", rounds=20, lr=1e30)
     assert caught.value.exit_code == 3
     refused = [len(event.refused) for event in RunFolder.open(tmp_path / "run").events(RoundEvent)]
-    assert refused == [3, 3, 3, 3]  # the fifth was not completed
+    assert refused == [3, 3, 3, 3, 3]
 
 
 def test_a_bug_in_a_method_is_an_exception(two_groups: Federation, tmp_path: Path) -> None:
@@ -278,3 +280,74 @@ def test_shuffled_clients_change_nothing(two_groups: Federation, tmp_path: Path)
     as_they_are, _ = play_run(fc.FedAvg(), two_groups, tmp_path / "as they are")
     shuffled, _ = play_run(fc.FedAvg(), turned, tmp_path / "shuffled")
     assert shuffled["model_hash"] == as_they_are["model_hash"]
+
+
+# -- training settings ------------------------------------------------------------------------------------------------
+
+
+def test_a_run_keeps_how_it_was_trained_and_why(two_groups: Federation, tmp_path: Path) -> None:
+    adam = train(
+        two_groups, tmp_path / "adam", optimizer=fc.Adam(betas=(0.5, 0.9)), schedule={"kind": "step", "every": 1}
+    )
+    kept = {"path": "general", "path_reason": "optimizer adam", "device": "cpu"}
+    assert {name: adam.result[name] for name in kept} == kept
+    assert {name: adam.folder.environment()[name] for name in kept} == kept
+    assert str(adam.training_path) == "general (optimizer adam)"
+    asked = read_experiment(adam.path / "experiment.toml")
+    assert asked.local.optimizer == fc.Adam(betas=(0.5, 0.9))
+    assert asked.local.schedule == fc.StepSchedule(every=1)
+
+
+def test_a_run_with_everything_resumes_from_its_own_file(two_groups: Federation, tmp_path: Path) -> None:
+    """What a resumed run reads is its TOML: it must say all of it."""
+    how = {"optimizer": "adamw", "schedule": "cosine", "clip_norm": 0.5, "class_weights": [1.0] * 9 + [2.5]}
+    whole = train(two_groups, tmp_path / "whole", rounds=3, lr=0.01, **how)
+    with pytest.raises(Interrupted):
+        interrupted(two_groups, tmp_path / "cut", rounds=3, lr=0.01, **how)
+    resumed = fc.resume(tmp_path / "cut", federation=two_groups)
+    assert resumed.result["model_hash"] == whole.result["model_hash"]
+
+
+def interrupted(federation: Federation, out: Path, **how: Any) -> None:
+    """Start such a run, and stop it after its first round."""
+
+    def stop(_: RunProgress) -> None:
+        raise Interrupted
+
+    quick: Any = {**QUICK, **how}
+    experiment = make_experiment(federation, FEDAVG, "logistic", None, quick)
+    start(experiment, out=out, federation=federation, progress=stop)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"class_weights": [1.0, 2.0]}, r"do not fit the classes, local\.class_weights: got 2 numbers, need 10"),
+        ({"device": "cuda"}, r"no graphics card.*engine\.device"),
+        ({"device": "gpu"}, r"device is not usable"),
+        ({"optimizer": "adam", "momentum": 0.5}, r'got "momentum", need one of kind, betas, eps, weight_decay'),
+        ({"optimiser": "adam"}, r'did you mean "optimizer"'),
+    ],
+)
+def test_what_cannot_be_trained_is_refused_before_there_is_a_folder(
+    settings: dict[str, Any], said: str, two_groups: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    check_refused(said, train, two_groups, tmp_path / "run", **settings)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_table_is_not_trained_by_adam_with_the_step_size_for_sgd(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = {"site": np.repeat(list("abcd"), 30), "x": rng.normal(size=120), "y": rng.integers(2, size=120)}
+    federation = fc.data.from_frame(table, client="site", label="y")
+    quick: Any = {"rounds": 1, "workers": 0}
+    ways: list[Any] = [{}, {"optimizer": "sgd"}, {"optimizer": "adam"}, {"optimizer": "adam", "lr": 0.5}]
+    steps = [
+        read_experiment(
+            fc.train(federation, FEDAVG, out=tmp_path / str(number), **quick, **how).path / "experiment.toml"
+        )
+        for number, how in enumerate(ways)
+    ]
+    assert [each.local.lr for each in steps] == [0.5, 0.5, 0.01, 0.5]
+    assert [each.local.batch for each in steps] == [128] * 4

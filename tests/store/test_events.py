@@ -35,7 +35,7 @@ LINES: list[tuple[Event, str]] = [
     ),
     (
         events.RoundEvent(round=1, bytes_up=5, bytes_down=7, took_part=0, silent=(MissingReply("b", "train"),)),
-        '"round": 1, "bytes_up": 5, "bytes_down": 7, "took_part": 0, "refused": [], '
+        '"round": 1, "training_loss": null, "bytes_up": 5, "bytes_down": 7, "took_part": 0, "refused": [], '
         '"silent": [{"client": "b", "verb": "train"}], "facts": {}',
     ),
     (
@@ -57,6 +57,7 @@ LINES: list[tuple[Event, str]] = [
         '"metrics": {"accuracy": 0.5}, "baseline": {"auc": 0.5}, "group_count": 2, "accuracy_by_group": [0.5, null], '
         '"accuracy_by_planted_group": null, "metric_by_group": [0.5], "metric_by_planted_group": null, "ari": null',
     ),
+    (events.DivergedEvent(round=2, reason="a loss over 7"), '"round": 2, "reason": "a loss over 7"'),
     (events.PlantedEvent(groups=(("a", "b"), ("c",))), '"round": 0, "groups": [["a", "b"], ["c"]]'),
     (events.NewcomersEvent(round=3, clients=("d",), facts={"b": 1}), '"round": 3, "clients": ["d"], "facts": {"b": 1}'),
     (events.LeftEvent(round=3, clients=("a", "b")), '"round": 3, "clients": ["a", "b"]'),

@@ -28,7 +28,7 @@ class PlainLoop:
                 inputs, labels = torch.from_numpy(part.inputs), torch.from_numpy(part.labels)
                 model.load_state_dict(first)
                 optimiser = torch.optim.SGD(
-                    model.parameters(), lr=how.lr, momentum=how.momentum, weight_decay=how.weight_decay
+                    model.parameters(), lr=how.lr, momentum=how.sgd.momentum, weight_decay=how.sgd.weight_decay
                 )
                 order = now.generator("batches", client)
                 for _ in range(how.epochs):

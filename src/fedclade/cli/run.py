@@ -87,6 +87,7 @@ def run_own_data(experiment: "Experiment", folder: Path, as_json: bool, quiet: b
     from fedclade.report.run_data import read_run
     from fedclade.report.summary import summarise
     from fedclade.report.tables import as_table
+    from fedclade.runs.divergence import check_divergence
     from fedclade.runs.own_runs import run_with_baselines
     from fedclade.store.files import REPORT_FILE
 
@@ -100,17 +101,19 @@ def run_own_data(experiment: "Experiment", folder: Path, as_json: bool, quiet: b
     notes, lines = done.notes, comparison_rows(read)
     summary = summarise(read, lines)
     if as_json:
-        kept = ("method", "accuracy", "metric", "metrics", "interval", "groups")
-        baselines_found = [{name: each.result[name] for name in kept} for each in baselines]
+        kept = ("method", "accuracy", "metric", "metrics", "interval", "groups", "diverged")
+        baselines_found = [{name: each.result.get(name) for name in kept} for each in baselines]
         found = {"baselines": baselines_found, "methods": as_table(lines), **summary.as_json()}
         emit({**done.result, **found, "notes": notes, "report": str(report)})
-        return
-    if not quiet:
-        print_notes(notes)
-    print_lines(lines)
-    print_summary(summary)
-    print(f"Report: {report}")
-    print(f"Run: {done.result['run']}")
+    else:
+        if not quiet:
+            print_notes(notes)
+        print_lines(lines)
+        print_summary(summary)
+        print_training_path(done, quiet)
+        print(f"Report: {report}")
+        print(f"Run: {done.result['run']}")
+    check_divergence([each.result for each in (done, *baselines)])
 
 
 def resume(
@@ -223,6 +226,7 @@ def compare_and_report(
     from fedclade.report.summary import summarise
     from fedclade.report.tables import as_table, baseline_entry, flat_rows
     from fedclade.runs import compare as comparing
+    from fedclade.runs.divergence import check_divergence
     from fedclade.store.files import REPORT_FILE
 
     with progress_bars(quiet or as_json or as_csv) as bar_for:
@@ -242,13 +246,19 @@ def compare_and_report(
     if as_json:
         found = {"methods": as_table(lines), "baseline": baseline_entry(lines), **summary.as_json()}
         emit({**found, "runs": [dict(each.result) for each in done], "report": str(report)})
-        return
-    if as_csv:
+    elif as_csv:
         emit_csv(flat_rows(lines))
-        return
-    print_lines(lines, with_target=target is not None)
-    print_summary(summary)
-    print(f"Report: {report}")
+    else:
+        print_lines(lines, with_target=target is not None)
+        print_summary(summary)
+        print(f"Report: {report}")
+    check_divergence([each.result for each in done])
+
+
+def print_training_path(done: "Run", quiet: bool) -> None:
+    """Say which path clients took where it is not the fastest, and why."""
+    if done.training_path.reason and not quiet:
+        print(f"Training path: {done.training_path}")
 
 
 def show(done: "Run", as_json: bool, quiet: bool) -> None:
@@ -256,17 +266,20 @@ def show(done: "Run", as_json: bool, quiet: bool) -> None:
     from fedclade.report.comparison import comparison_rows
     from fedclade.report.run_data import read_run
     from fedclade.report.summary import summarise
+    from fedclade.runs.divergence import check_divergence
 
     if as_json:
         emit({**done.result, **({"notes": done.notes} if done.notes else {})})
-        return
-    if not quiet:
-        print_notes(done.notes)
-    read = [read_run(done.folder)]
-    lines = comparison_rows(read)
-    print_lines(lines)
-    print_summary(summarise(read, lines))
-    print(f"Run: {done.result['run']}")
+    else:
+        if not quiet:
+            print_notes(done.notes)
+        read = [read_run(done.folder)]
+        lines = comparison_rows(read)
+        print_lines(lines)
+        print_summary(summarise(read, lines))
+        print_training_path(done, quiet)
+        print(f"Run: {done.result['run']}")
+    check_divergence([done.result])
 
 
 def print_lines(lines: "Sequence[ComparisonRow]", *, with_target: bool = False) -> None:

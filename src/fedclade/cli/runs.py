@@ -121,13 +121,14 @@ def overview(run: "RunFolder") -> dict[str, object]:
         rounds, method = asked["run"]["rounds"], asked["method"]["name"]
         rounds_seen = [event.round for event in run.events(RoundEvent)]
         evaluations = [*run.events(EvaluationEvent)]
+        state = state_of(run)
     except (Damaged, ValueError, KeyError, TypeError):
         unknown = dict.fromkeys(("method", "round", "accuracy", "metric", "value"))
         return {"run": str(run.path), "state": "damaged", **unknown}
     last = evaluations[-1] if evaluations else EvaluationEvent()
     return {
         "run": str(run.path),
-        "state": "finished" if run.is_finished else "running" if run.writer else "stopped",
+        "state": state,
         "method": method,
         "round": f"{rounds_seen[-1] if rounds_seen else 0}/{rounds}",
         "accuracy": last.accuracy,
@@ -146,3 +147,10 @@ def result_text(seen: "Mapping[str, object]") -> str:
         return "-"
     text = metric_text(float(value), METRIC_KINDS.get(name, MetricKind(name)))
     return text if name == "accuracy" else f"{METRIC_KINDS.get(name, MetricKind(name)).label} {text}"
+
+
+def state_of(run: "RunFolder") -> str:
+    """The state of a run in a word."""
+    if run.is_finished:
+        return "diverged" if run.result().get("diverged") is True else "finished"
+    return "running" if run.writer else "stopped"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from fedclade.runs.loop import ProgressCallback, RunProgress
+    from fedclade.runs.loop import ProgressCallback
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but the result.")]
@@ -82,31 +82,7 @@ def progress_bars(quiet: bool) -> Iterator[Callable[[str], "ProgressCallback"]]:
     if quiet or not sys.stderr.isatty():
         yield lambda _: lambda _: None
         return
-    from rich import progress as rich
-    from rich.console import Console
+    from fedclade.runs.progress_display import progress_bars as bars_on_terminal
 
-    columns = (
-        rich.TextColumn("{task.description}", markup=False),
-        rich.BarColumn(bar_width=None),
-        rich.TextColumn("{task.fields[reached]}", markup=False),
-        rich.TimeRemainingColumn(compact=True, elapsed_when_finished=True),
-    )
-    with rich.Progress(*columns, console=Console(stderr=True), expand=True) as bars:
-
-        def bar(title: str) -> "ProgressCallback":
-            task = bars.add_task(title, total=None, reached="")
-            accuracy = ""  # of the last evaluation
-
-            def move(now: "RunProgress") -> None:
-                nonlocal accuracy
-                if now.accuracy is not None:
-                    accuracy = f", accuracy {100 * now.accuracy:.1f} %"
-                reached = f"round {now.round}/{now.rounds}, {now.clients} clients{accuracy}"
-                if bars.tasks[task].total is None:  # a resumed run does not begin at 0: time is measured from here
-                    bars.reset(task, total=now.rounds, completed=now.round, reached=reached)
-                else:
-                    bars.update(task, completed=now.round, reached=reached)
-
-            return move
-
-        yield bar
+    with bars_on_terminal() as bar_for:
+        yield bar_for

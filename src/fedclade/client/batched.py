@@ -104,17 +104,17 @@ class ClientBatch:
     def __init__(self, stack: Stack, asked: Sequence[Training]) -> None:
         self.asked, self.now, self.width = asked, asked[0].now, max(asked[0].width, MIN_BATCH)
         self._classes = stack.classes
-        how = self.now.local
+        lr, momentum = self.now.local.lr, self.now.local.sgd.momentum
         self.models = StackedModels(stack, [each.start for each in asked])
         anchors = StackedModels(stack, [each.anchor for each in asked]) if self.now.proximal else None
         self._anchor = None if anchors is None else anchors.whole
-        self._velocity = StackedModels(stack, [np.zeros_like(each.start) for each in asked]) if how.momentum else None
+        self._velocity = StackedModels(stack, [np.zeros_like(each.start) for each in asked]) if momentum else None
         flat = [torch.from_numpy(each.part.inputs).reshape(len(each.part), -1) for each in asked]
         self._inputs = pad_to_lines(torch.cat(flat))
         self._labels = torch.cat([torch.from_numpy(each.part.labels) for each in asked])
         self._places, self._sizes = batches(asked, self.width)
         # The share of each example in its batch's step; 0 where a short batch is filled up.
-        share = (1.0 if how.momentum else -how.lr) / self._sizes.clamp(min=1)
+        share = (1.0 if momentum else -lr) / self._sizes.clamp(min=1)
         self._shares = (torch.arange(self.width) < self._sizes[:, :, None]) * share[:, :, None]
         self._losses = torch.zeros(self._places.shape)
         self._generators = [torch.Generator().manual_seed(dropout_seed(each.now, each.client)) for each in asked]
@@ -174,16 +174,16 @@ class ClientBatch:
 
     def _pull(self, count: int) -> None:
         """What a step does besides the gradient of the loss: momentum, weight decay, FedProx's term."""
-        how, weights = self.now.local, self.models.whole[:count]
-        pulls = [(weights, how.weight_decay)] if how.weight_decay else []
+        lr, sgd, weights = self.now.local.lr, self.now.local.sgd, self.models.whole[:count]
+        pulls = [(weights, sgd.weight_decay)] if sgd.weight_decay else []
         if self._anchor is not None:
             pulls.append((weights - self._anchor[:count], self.now.proximal))
         if self._velocity is not None:
-            velocity = self._velocity.whole[:count].mul_(how.momentum)
+            velocity = self._velocity.whole[:count].mul_(sgd.momentum)
             for towards, factor in pulls:
                 velocity.add_(towards, alpha=factor)
         elif pulls:
-            weights.sub_(sum((towards * factor for towards, factor in pulls), start=torch.zeros(())), alpha=how.lr)
+            weights.sub_(sum((towards * factor for towards, factor in pulls), start=torch.zeros(())), alpha=lr)
 
     def _loss(self, number: int) -> float:
         """A client's mean loss, as `Training.mean_loss` has it."""

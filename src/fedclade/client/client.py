@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedclade.client.batched import Batched
+from fedclade.client.devices import DeviceChoice
 from fedclade.client.evaluation_cache import EvaluationCache
 from fedclade.client.general import PathChoice, Training
 from fedclade.client.handlers import HANDLERS, ReplyContent, training_order
-from fedclade.client.plan import TrainingPath, choose_path
+from fedclade.client.plan import TrainingPath, choose_path, training_needs_general
 from fedclade.core import ClientId, Round
 from fedclade.core.task import Labels, Task
 from fedclade.data import ClientData, Part, Pool
@@ -30,9 +31,9 @@ ClientDataAt: TypeAlias = Callable[[ClientId, int], ClientData]
 class Client:
     """Answers for any client, given its data; keeps one module and fills it with each model in turn."""
 
-    def __init__(self, net: Net, path: PathChoice = "auto") -> None:
-        self._net = net
-        self.path = choose_path(net, path)
+    def __init__(self, net: Net, path: PathChoice = "auto", device: DeviceChoice = "cpu") -> None:
+        self._net, self._device = net, device
+        self.path = choose_path(net, path, device)
         """How it trains: see `fedclade.client.plan`."""
         self.evaluate = EvaluationCache(self.path.evaluate)
         self._blinds: dict[int, Blind] = {}
@@ -43,13 +44,13 @@ class Client:
         return self._net.task
 
     @cached_property
-    def _without_dropout(self) -> TrainingPath:
-        """The one path that can leave it out."""
-        return choose_path(self._net, "general")
+    def _general(self) -> TrainingPath:
+        """The one path that knows every setting, and that can leave dropout out."""
+        return choose_path(self._net, "general", self._device)
 
     def path_for(self, now: Round) -> TrainingPath:
         """How it trains in this round."""
-        return self.path if now.dropout else self._without_dropout
+        return self.path if now.dropout and not training_needs_general(now.local) else self._general
 
     def answer(self, request: AnyRequest, data: ClientData) -> Reply:
         """The reply of one client. An exception here is a bug, or a client that fails: the transport decides which."""
@@ -58,7 +59,8 @@ class Client:
     def answer_all(self, requests: Sequence[AnyRequest], held: ClientDataAt) -> list[Reply]:
         """The replies of several clients: the same as one by one, but trained at once where that is faster."""
         if isinstance(self.path, Batched) and all(
-            request.verb.name in TRAINING and not is_tuning(request) and request.now.dropout for request in requests
+            request.verb.name in TRAINING and not is_tuning(request) and self.path_for(request.now) is self.path
+            for request in requests
         ):
             return self._train_together(self.path, requests, held)
         replies: list[Reply] = []

@@ -184,7 +184,7 @@ class Learner:
         self._form, self._library, self._now = form, functions, now
         self._kept = anchor  # the kernel reads it where it stands
         self.row = aligned_copy(start)
-        self._velocity = aligned_copy(np.zeros_like(start)) if now.local.momentum else None
+        self._velocity = aligned_copy(np.zeros_like(start)) if now.local.sgd.momentum else None
         self._net, self._rule = CNet.of(form.head), CRule.of(now)
         self._state = CState.of(self.row, self._velocity, anchor)
         self._weights = torch.from_numpy(self.row[: form.head_start])
@@ -270,12 +270,12 @@ class Learner:
 
     def _apply(self) -> None:
         """The step on all convolutions."""
-        how, weights, step = self._now.local, self._weights, self._gradient
-        pull = torch.zeros(()) if not how.weight_decay else weights * how.weight_decay
+        lr, sgd, weights = self._now.local.lr, self._now.local.sgd, self._weights
+        pull = torch.zeros(()) if not sgd.weight_decay else weights * sgd.weight_decay
         if self._now.proximal:
             pull = pull + (weights - self._anchor) * self._now.proximal
         if self._velocity is None:
-            weights.add_(step).sub_(pull, alpha=how.lr)
+            weights.add_(self._gradient).sub_(pull, alpha=lr)
         else:
             velocity = torch.from_numpy(self._velocity[: self._form.head_start])
-            weights.sub_(velocity.mul_(how.momentum).add_(pull).add_(step), alpha=how.lr)
+            weights.sub_(velocity.mul_(sgd.momentum).add_(pull).add_(self._gradient), alpha=lr)

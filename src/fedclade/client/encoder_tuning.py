@@ -8,11 +8,13 @@ import numpy as np
 from fedclade.client.general import RowAndLoss, Training
 from fedclade.client.plan import TrainingPath, choose_path
 from fedclade.core import ClientId, LocalTraining, Round, Row
+from fedclade.core.training import SGD
 from fedclade.data import Part, Pool
 from fedclade.nets.convae import autoencoder
 from fedclade.nets.encoders import prepare_images
 
-TUNING = LocalTraining(batch=10, lr=0.3, momentum=0.9)  # the error is a mean over pixels: its gradients are small
+# The error is a mean over pixels: its gradients are small.
+TUNING = LocalTraining(batch=10, lr=0.3, optimizer=SGD(momentum=0.9))
 
 
 def tune_encoder(kind: str, weights: Row, part: Part, epochs: int, now: Round, client: ClientId) -> RowAndLoss:

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor, nn
 
+from fedclade.client.devices import Device
 from fedclade.core import Row
 from fedclade.nets import Net
 
@@ -13,11 +14,11 @@ class FlatModule:
     What a module keeps outside of its parameters and buffers is its own affair, and is not reset.
     """
 
-    def __init__(self, net: Net) -> None:
+    def __init__(self, net: Net, device: Device = "cpu") -> None:
         self.net = net
-        self.module: nn.Module = net.initial_module(0)
-        self.row = torch.zeros(net.size)
-        self.gradient = torch.zeros(net.trained_size)
+        self.module: nn.Module = net.initial_module(0).to(device)
+        self.row = torch.zeros(net.size, device=device)
+        self.gradient = torch.zeros(net.trained_size, device=device)
         parameters = dict(self.module.named_parameters())
         self._buffers: list[tuple[nn.Module, str, Tensor | slice]] = []
         for piece in net.pieces:

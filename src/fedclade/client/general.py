@@ -1,11 +1,12 @@
 """The general path: any module, by torch's autograd, one client after another. What every other path must agree with.
 
-Local training is mini-batch SGD on the client's own examples, in an order that (seed, round, client) fixes.
+Local training takes steps on batches of the client's own examples, in an order that (seed, round, client) fixes.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -14,13 +15,22 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from fedclade.client.devices import Device
 from fedclade.client.examples import orders
 from fedclade.client.flat_module import FlatModule
+from fedclade.client.optimizers import Steps
 from fedclade.core import ClientId, Round, Row, Rows
 from fedclade.core.evaluation import Evaluation
 from fedclade.data import Part
 from fedclade.nets import Net
-from fedclade.nets.losses import LanguageModel, evaluate_outputs, evaluate_words, mean_loss, outputs_and_labels
+from fedclade.nets.losses import (
+    LanguageModel,
+    evaluate_outputs,
+    evaluate_words,
+    mean_loss,
+    outputs_and_labels,
+    total_weight,
+)
 
 PathName = Literal["kernel", "batched", "convolution", "general"]
 PathChoice = Literal["auto", "general"]
@@ -43,6 +53,8 @@ class Training:
     client: ClientId
     towards: Row | None = None
     """The model that `now.proximal` pulls to; None: the start."""
+    class_weights: NDArray[np.float32] | None = None
+    """How much an example of each class counts, (classes,); None: all alike."""
 
     @property
     def anchor(self) -> Row:
@@ -74,57 +86,57 @@ class General:
     name: PathName = "general"
     clients_at_once = 1
 
-    def __init__(self, net: Net) -> None:
-        self.net = net
-        self._flat_module = FlatModule(net)
+    def __init__(self, net: Net, device: Device = "cpu") -> None:
+        self.net, self.device = net, device
+
+    @cached_property
+    def _flat_module(self) -> FlatModule:
+        """Made when it is needed, so that a graphics card is opened by the process that uses it."""
+        return FlatModule(self.net, self.device)
 
     def train(self, asked: Training) -> RowAndLoss:
-        flat, now, how, part = self._flat_module, asked.now, asked.now.local, asked.part
+        flat, now, part = self._flat_module, asked.now, asked.part
         flat.load(asked.start)
         flat.module.train(now.dropout)
-        inputs, labels = torch.from_numpy(part.inputs), torch.from_numpy(part.labels)
-        weights, gradient = flat.weights, flat.gradient
-        anchor = torch.from_numpy(self.checked_row(asked.anchor)[: len(weights)].copy())
-        velocity = torch.zeros_like(weights)
+        inputs, labels = self._to_device(part.inputs), self._to_device(part.labels)
+        class_weights = None if asked.class_weights is None else self._to_device(asked.class_weights)
+        anchor = self._to_device(self.checked_row(asked.anchor)[: len(flat.weights)].copy())
+        steps = Steps(now, flat.weights, flat.gradient, anchor)
         totals, sizes = list[float](), list[int]()
         with self.use_client_seed(now, asked.client):
             for order in asked.orders():
                 total = 0.0
-                for chosen in torch.split(torch.from_numpy(order), how.batch):
+                for chosen in torch.split(self._to_device(order), now.local.batch):
                     # Without dropout a module is in evaluation mode, and no example changes what another one gives.
                     pieces = (chosen,) if now.dropout else torch.split(chosen, GRADIENT_PIECE)
-                    loss = self.put_gradient((inputs[piece], labels[piece]) for piece in pieces)
+                    loss = self.put_gradient(((inputs[piece], labels[piece]) for piece in pieces), class_weights)
                     if loss is None:
                         continue
                     total += loss * len(chosen)
                     with torch.no_grad():
-                        step = gradient
-                        if how.weight_decay:
-                            step = step.add_(weights, alpha=how.weight_decay)
-                        if now.proximal:  # the gradient of mu/2 |w - anchor|^2
-                            step = step.add_(weights - anchor, alpha=now.proximal)
-                        if how.momentum:
-                            step = velocity.mul_(how.momentum).add_(step)
-                        weights.add_(step, alpha=-how.lr)
+                        steps.take()
                 totals.append(total)
                 sizes.append(len(order))
         return flat.unload(), asked.mean_loss(totals, sizes)
 
-    def put_gradient(self, pieces: Iterable[tuple[Tensor, Tensor]]) -> float | None:
+    def put_gradient(
+        self, pieces: Iterable[tuple[Tensor, Tensor]], class_weights: Tensor | None = None
+    ) -> float | None:
         """Put the gradient of the mean loss over all pieces, inputs and labels, in its place; the loss, if any.
 
         The mean is taken piece by piece, each weighted by its targets, so that one piece at a time is in memory.
         """
-        flat = self._flat_module
+        flat, task = self._flat_module, self.net.task
         flat.gradient.zero_()
-        mean, seen = 0.0, 0
+        mean, seen = 0.0, 0.0
         for some, labels in pieces:
             given, wanted = outputs_and_labels(flat.module, some, labels)
             if not len(wanted):  # texts without a next word: there is no mean loss of nothing
                 continue
-            loss = mean_loss(self.net.task, self.net.own_task, given, wanted, some)
-            seen += len(wanted)
-            share = len(wanted) / seen  # 1 for the first: one piece is what it is, to the bit
+            loss = mean_loss(task, self.net.own_task, given, wanted, some, class_weights)
+            weight = total_weight(task, wanted, class_weights)
+            seen += weight
+            share = weight / seen  # 1 for the first: one piece is what it is, to the bit
             flat.gradient.mul_(1 - share)
             (loss * share).backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
             mean += (loss.item() - mean) * share
@@ -135,20 +147,28 @@ class General:
         module, task, own = self._flat_module.module, self.net.task, self.net.own_task
         self._flat_module.load(row)
         module.eval()
-        inputs, labels = torch.from_numpy(part.inputs), torch.from_numpy(part.labels)
+        inputs, labels = self._to_device(part.inputs), torch.from_numpy(part.labels)
         # A seed, since a module may draw numbers here too (a dropout that does not ask whether it is trained).
         with self.net.use_seed(0), torch.inference_mode():
             if isinstance(module, LanguageModel):
                 return evaluate_texts(module, inputs, labels)
-            outputs = torch.cat([module(some) for some in torch.split(inputs, EVALUATED_EXAMPLES)])
-            return evaluate_outputs(task, own, outputs, labels, inputs)
+            outputs = torch.cat([module(some).cpu() for some in torch.split(inputs, EVALUATED_EXAMPLES)])
+            return evaluate_outputs(task, own, outputs, labels, inputs.cpu())
 
     def losses(self, rows: Rows, part: Part) -> NDArray[np.float64]:
         return np.array([self.evaluate(row, part).loss for row in rows], np.float64)
 
-    def use_client_seed(self, now: Round, client: ClientId) -> AbstractContextManager[None]:
+    @contextmanager
+    def use_client_seed(self, now: Round, client: ClientId) -> Iterator[None]:
         """Inside, a module draws what belongs to this client in this round: dropped units."""
-        return self.net.use_seed(dropout_seed(now, client))
+        seed = dropout_seed(now, client)
+        with self.net.use_seed(seed):
+            if self.device == "cuda":  # a card has a generator of its own
+                torch.cuda.manual_seed(seed)
+            yield
+
+    def _to_device(self, array: NDArray[np.generic]) -> Tensor:
+        return torch.from_numpy(array).to(self.device)
 
     def checked_row(self, row: Row) -> Row:
         """The row, in one piece; an error unless it is one of this net."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fedclade.client.class_weights import class_weights_for
 from fedclade.client.columns import count_values, describe_columns, sum_values
 from fedclade.client.encoder_tuning import tune_encoder
 from fedclade.client.examples import draw_steps, training_part, validation_part
@@ -89,7 +90,8 @@ def training_order(client: "Client", request: AnyRequest, data: ClientData) -> T
     part = training_part(data.train, request.now, request.client)
     this_round, how = draw_steps(part, request.now, request.client)
     towards = rows[1] if len(rows) > 1 else None
-    return TrainingOrder(Training(rows[0], this_round, how, request.client, towards), len(part), arrays)
+    weights = class_weights_for(client.task, how.local, part.labels)
+    return TrainingOrder(Training(rows[0], this_round, how, request.client, towards, weights), len(part), arrays)
 
 
 @handles(wire.LOSSES)

@@ -54,7 +54,8 @@ class CRule(ctypes.Structure):
 
     @classmethod
     def of(cls, now: Round) -> "CRule":
-        return cls(now.local.lr, now.local.momentum, now.local.weight_decay, now.proximal)
+        sgd = now.local.sgd
+        return cls(now.local.lr, sgd.momentum, sgd.weight_decay, now.proximal)
 
 
 class CState(ctypes.Structure):
@@ -135,7 +136,7 @@ class Kernel:
         how, drops = now.local, self._stack.has_dropout
         row = aligned_copy(self._general.checked_row(asked.start))
         anchor = self._general.checked_row(asked.anchor)
-        velocity = aligned_copy(np.zeros_like(row)) if how.momentum else None
+        velocity = aligned_copy(np.zeros_like(row)) if how.sgd.momentum else None
         state, rule = CState.of(row, velocity, anchor), CRule.of(now)
         examples, labels = KernelExamples(part), part.labels
         totals, sizes = list[float](), list[int]()

@@ -3,6 +3,7 @@
 FedcladeError      1  our bug, if nothing more exact fits
 ├── InputError     2  the input is wrong; nothing was started
 ├── Stopped        3  the run could not go on; its state is safe and can be resumed
+│   └── Diverged   3  training diverged: the run has ended, and its models are of no use
 └── Damaged        4  a run folder is not what was written there
 """
 
@@ -38,6 +39,10 @@ class Stopped(FedcladeError):
     """The run could not go on; its state is on disk, and `fedclade resume` continues it."""
 
     exit_code = 3
+
+
+class Diverged(Stopped):
+    """Training diverged: losses grew instead of falling. The run folder is complete, and there is nothing to resume."""
 
 
 class Damaged(FedcladeError):

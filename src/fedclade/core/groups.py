@@ -58,6 +58,10 @@ class Groups:
     def __len__(self) -> int:
         return len(self.members)
 
+    def __repr__(self) -> str:
+        sizes = name_list([str(len(group)) for group in self.members])
+        return f"Groups({len(self)} groups of {sizes} clients)"
+
     def _repr_html_(self) -> str:
         rows = [(str(number), str(len(group)), name_list(group)) for number, group in enumerate(self.members)]
         return html_table(f"{len(self)} groups", ("group", "clients", "members"), rows)

@@ -9,14 +9,11 @@ import json
 import operator
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Annotated, Literal, Self
 
 import numpy as np
-from pydantic import Field, model_validator
 
-from fedclade.core.errors import InputError
 from fedclade.core.ids import ClientId
-from fedclade.core.settings import settings
+from fedclade.core.training import LocalTraining
 
 
 def generator(*key: int | str) -> np.random.Generator:
@@ -24,41 +21,6 @@ def generator(*key: int | str) -> np.random.Generator:
     plain = [each if isinstance(each, str) else operator.index(each) for each in key]  # numpy's whole numbers too
     digest = hashlib.blake2b(json.dumps(plain).encode(), digest_size=16).digest()
     return np.random.default_rng(int.from_bytes(digest, "big"))
-
-
-@settings
-class LocalTraining:
-    """How a client trains on its own data: plain mini-batch SGD on the cross-entropy."""
-
-    epochs: Annotated[int, Field(ge=1, le=10**6)] = 1
-    """Passes over the client's data in a round (E)."""
-    steps: Annotated[int, Field(ge=0, le=10**6)] = 0
-    """Steps in a round instead, each on a batch; 0: whole epochs."""
-    steps_from: Literal["draws", "epochs"] = "draws"
-    """Where steps take batches from: draws, full batches that are drawn anew in every round; or epochs.
-
-    An epoch is gone through once over several rounds: each goes on in its order where the last one stopped.
-    """
-    batch: Annotated[int, Field(ge=1, le=10**9)] = 10
-    """Examples in a step; the last one of an epoch may be shorter (B)."""
-    lr: Annotated[float, Field(gt=0)] = 0.01
-    """Step size (eta)."""
-    momentum: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    """Heavy ball; starts at zero in every round."""
-    weight_decay: Annotated[float, Field(ge=0)] = 0.0
-    """Added to the gradient, times the weights."""
-    blind: bool = False
-    """Models travel in an order that only clients know: see `fedclade.nets.blind`."""
-
-    @model_validator(mode="after")
-    def check_steps_or_epochs(self) -> Self:
-        if self.steps and self.epochs != 1:
-            raise InputError("steps stand in the place of epochs", where="local.epochs", got=str(self.epochs), need="1")
-        if self.steps_from == "epochs" and not self.steps:
-            raise InputError(
-                'steps_from "epochs" needs a number of steps', where="local.steps", got="0", need="1 or more"
-            )
-        return self
 
 
 @dataclass(frozen=True)
@@ -71,6 +33,7 @@ class Round:
     participation: float = 1.0
     """The share of the clients that a round asks (rho), over 0 and at most 1."""
     local: LocalTraining = field(default_factory=LocalTraining)
+    """How clients train in this round: its `lr` is as the schedule has made it."""
     proximal: float = 0.0
     """FedProx's mu: how hard local training is pulled back to where it started."""
     evaluated: bool = False
@@ -81,6 +44,8 @@ class Round:
     """Whether a net that drops units in training does so; not where a gradient is wanted."""
     chosen: tuple[ClientId, ...] | None = None
     """The clients that take part; None: they are drawn."""
+    lr_scale: float = 1.0
+    """What the schedule has multiplied the step size by."""
 
     def generator(self, purpose: str, client: ClientId = "") -> np.random.Generator:
         """Randomness for one purpose of one client (or of the server) in this round."""

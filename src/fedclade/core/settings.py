@@ -166,10 +166,18 @@ def input_error(error: ValidationError, cls: type, where: str) -> InputError:
     name = str(first["loc"][0]) if first["loc"] else ""
     if first["type"] in ("unexpected_keyword_argument", "dataclass_exact_type"):
         return unknown_name_error(f"{where}.{name}", where, name, names_of(cls))
-    same = [each for each in found if each["loc"][:1] == first["loc"][:1] and each["input"] is first["input"]]
-    messages = [each["msg"].removeprefix("Input should be ").removeprefix("Value error, ") for each in same]
-    messages = ["a list" if message == "a valid tuple" else message for message in messages]
+    same = [each for each in found if each["loc"][:1] == first["loc"][:1]]
+    messages = [plain_message(each["msg"]) for each in same if each["input"] is first["input"]]
+    # What is wrong inside a list, where the setting may be one, but need not.
+    inside = [each for each in same if len(each["loc"]) > len(first["loc"]) and each["input"] is not first["input"]]
+    messages += [f"a list of what is {plain_message(each['msg'])}" for each in inside[:1]]
     need = " or ".join(dict.fromkeys(messages))  # several where a setting may be of several kinds
-    if first["type"] == "missing":
+    if first["type"] == "missing" and len(first["loc"]) == 1:
         return InputError(f"{name} is missing", where=f"{where}.{name}", need="a value")
     return InputError(f"{name} is not usable", where=f"{where}.{name}", got=repr(first["input"]), need=need)
+
+
+def plain_message(message: str) -> str:
+    """What pydantic says of a value, as what it should be."""
+    known = {"Input should be a valid tuple": "a list", "Field required": "more values"}
+    return known.get(message, message.removeprefix("Input should be ").removeprefix("Value error, "))

@@ -130,6 +130,8 @@ def event_sentences(event: Event, groups: int) -> Iterator[str]:
             yield f"started with {event.clients} clients"
         case events.ResumeEvent():
             yield "resumed, repaired" if event.repaired else "resumed"
+        case events.DivergedEvent():
+            yield f"training diverged: {short_text(event.reason)}"
         case events.NewcomersEvent():
             yield f"joined: {first_names(event.clients)}"
         case events.LeftEvent() | events.ReturnedEvent():

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from fedclade.core import ClientId, Groups, InputError, checked_ids
+from fedclade.core.html import html_table, name_list
 from fedclade.core.preparation import ColumnChoices, Preparation
 from fedclade.core.problems import Problem
 from fedclade.core.task import Task
@@ -175,8 +176,24 @@ class Federation:
     def __repr__(self) -> str:
         groups = "no planted groups" if self.truth is None else f"{len(self.truth)} planted groups"
         learned = f"{self.classes} classes" if self.task.is_classification else self.task.kind
-        line = f"Federation({self.name}: {len(self)} clients, {learned}, {groups})"
-        return "\n".join([line, *(f"Note: {note}" for note in self.notes)])
+        return f"Federation({self.name}: {len(self)} clients, {learned}, {groups})"
+
+    def __str__(self) -> str:
+        return "\n".join([repr(self), *(f"Note: {note}" for note in self.notes)])
+
+    def _repr_html_(self) -> str:
+        """Its size and what is learned as a table, for notebooks; notes below it."""
+        learned = f"{self.classes} classes" if self.task.is_classification else self.task.kind
+        names = f": {name_list(self.task.names)}" if self.task.names else ""
+        cells = {
+            "clients": str(len(self)),
+            "training examples": f"{sum(len(held.train) for held in self.data.values()):,}",
+            "test examples": f"{sum(len(held.test) for held in self.data.values()):,}",
+            "an input": " x ".join(map(str, self.shape)),
+            "learned": learned + names,
+            "planted groups": "-" if self.truth is None else str(len(self.truth)),
+        }
+        return html_table(self.name, list(cells), [list(cells.values())], self.notes)
 
     @cached_property
     def fingerprint(self) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedclade.core import InputError
-from fedclade.core.task import LABEL_BINS, LossName, Task
+from fedclade.core.task import LossName, Task, label_bins
 
 
 def number_task(
@@ -31,7 +31,7 @@ def number_task(
     made = Task(
         kind="regression", labels="number", names=(name,) if name else (), loss=loss, centre=centre, scale=scale
     )
-    return with_edges(made, [standardise(made, part) for part in parts])
+    return with_edges(made, [standardise(made, part) for part in parts], label_bins([len(part) for part in parts]))
 
 
 def standardise(task: Task, labels: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -39,7 +39,7 @@ def standardise(task: Task, labels: NDArray[np.float64]) -> NDArray[np.float32]:
     return ((labels - task.centre) / task.scale).astype(np.float32)
 
 
-def with_edges(task: Task, labels: Sequence[NDArray[np.float32]], bins: int = LABEL_BINS) -> Task:
+def with_edges(task: Task, labels: Sequence[NDArray[np.float32]], bins: int) -> Task:
     """The task with edges between intervals that hold equally many of these labels."""
     whole = np.concatenate(labels)
     edges = np.unique(np.quantile(whole, np.arange(1, bins) / bins, method="higher"))

@@ -9,6 +9,7 @@ label = "fault"
 
 import os
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
@@ -17,7 +18,7 @@ from pydantic import Field
 from fedclade.core import InputError, settings
 from fedclade.core.column_names import ColumnName, ColumnNames, LabelName
 from fedclade.core.preparation import ColumnChoices
-from fedclade.core.task import LossName, TaskChoice
+from fedclade.core.task import LossName, TaskChoice, TaskKind
 from fedclade.data.entries import entries_of
 from fedclade.data.federation import Federation
 from fedclade.data.files.open_file import check_ending
@@ -62,6 +63,18 @@ class OwnData(ColumnChoices):
         """Whether these are images, by their folders; all else is rows."""
         return "images" if self.image_clients() else "table"
 
+    @property
+    def learned(self) -> TaskKind:
+        """What is learned; where only the label shows it, the data are read. What is wrong with them is said later."""
+        if self.task != "auto":
+            return self.task
+        if self.classes or self.kind == "images":
+            return "classification"
+        try:
+            return self.federation(seed=0).task.kind
+        except InputError:
+            return "classification"
+
     def image_clients(self) -> int:
         """How many clients have a folder of images."""
         try:
@@ -92,6 +105,16 @@ class OwnData(ColumnChoices):
             got, need = f"no name, for the table {self.path}", "the column that names the client of a row"
             do = 'give it: --client COLUMN, or client = "..." in [data]'
             raise InputError("client is missing", where="data.client", got=got, need=need, do=do)
-        if path.suffix.lower() == ".npz":
-            return replace(read_npz_file(path, self, seed), kind=self.kind)
-        return replace(table_federation(read_table(path), self, seed=seed, name=str(path)), kind=self.kind)
+        return read_own_file(self, seed, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=1)
+def read_own_file(own: OwnData, seed: int, _: int) -> Federation:
+    """The federation of a file, read once although it is asked for twice: for its task, and for a run.
+
+    The last argument is when the file was changed.
+    """
+    path = Path(own.path)
+    if path.suffix.lower() == ".npz":
+        return replace(read_npz_file(path, own, seed), kind=own.kind)
+    return replace(table_federation(read_table(path), own, seed=seed, name=own.path), kind=own.kind)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from fedclade.core import ClientId
 from fedclade.fleet.transport import Enrolment
-from fedclade.wire import Arrival, Refusal, Reply, quote
+from fedclade.wire import Arrival, Refusal, Reply, has_overflow, quote
 from fedclade.wire.message import AnyRequest
 
 MAX_EXAMPLE_FACTOR = 10  # a client does not suddenly have so many times the examples that it joined with
@@ -34,6 +34,11 @@ def fault(reply: Reply, request: AnyRequest, enrolled_examples: int) -> str:
     return verb.fault(request, reply)
 
 
+def overflows(reply: Reply) -> bool:
+    """Whether a reply that is refused has numbers that are not finite or too large."""
+    return isinstance(reply.arrays, Mapping) and any(map(has_overflow, reply.arrays.values()))
+
+
 class Gate:
     """The gate of one call of a verb: lets replies through in the order of the request."""
 
@@ -56,7 +61,7 @@ class Gate:
                 continue
             if found := self._fault(reply, heard):
                 verb = next(iter(self._requests.values())).verb.name if self._requests else reply.verb
-                self.refusals.append(Refusal(str(reply.client)[:200], verb, found))
+                self.refusals.append(Refusal(str(reply.client)[:200], verb, found, overflows(reply)))
                 continue
             heard.add(reply.client)
             waiting[reply.client] = reply

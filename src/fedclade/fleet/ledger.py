@@ -27,6 +27,8 @@ class Ledger:
     by_client: dict[ClientId, int] = field(default_factory=dict)
     """Bytes up and down of each client that was asked, evaluation left out."""
     trained: set[ClientId] = field(default_factory=set)
+    losses: dict[ClientId, float] = field(default_factory=dict)
+    """The latest training loss of each of these, as it said."""
     refused: list[Refusal] = field(default_factory=list)
     silent: list[tuple[str, ClientId]] = field(default_factory=list)
     seconds: float = 0.0
@@ -51,6 +53,7 @@ class Ledger:
         self._record_client(verb, reply.client, size)
         if label in TRAINING_LABELS:
             self.trained.add(reply.client)
+            self.losses[reply.client] = float(reply.arrays["loss"])
 
     def record_missing(
         self, verb: AnyVerb, asked: Iterable[ClientId], heard: Collection[ClientId], refused: Iterable[Refusal]

@@ -5,7 +5,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
-from fedclade.client import Client, PathChoice
+from fedclade.client import Client, DeviceChoice, PathChoice
 from fedclade.core import ClientId, InputError
 from fedclade.data import Federation
 from fedclade.fleet.build import fleet_over
@@ -40,11 +40,12 @@ class Simulation:
         workers: int = 1,
         wire: Wire = pass_through,
         path: PathChoice = "auto",
+        device: DeviceChoice = "cpu",
     ) -> None:
         if workers < 0:
             raise InputError("too few workers", where="engine.workers", got=str(workers), need="0 or more")
         known = federation.without_truth()
-        client = Client(net, path)
+        client = Client(net, path, device)
         self._federation, self._wire = known, wire
         self._enrolments: dict[ClientId, Enrolment] = {}
         self._change_rounds = sorted({*known.joins.values(), *(change.round for change in known.changes)})
@@ -82,8 +83,14 @@ class Simulation:
 
 
 def simulated_fleet(
-    federation: Federation, net: Net, *, workers: int = 1, wire: Wire = pass_through, path: PathChoice = "auto"
+    federation: Federation,
+    net: Net,
+    *,
+    workers: int = 1,
+    wire: Wire = pass_through,
+    path: PathChoice = "auto",
+    device: DeviceChoice = "cpu",
 ) -> Fleet:
     """All clients of a federation, played on this machine: `with simulated_fleet(...) as fleet`."""
-    transport = Simulation(federation, net, workers=workers, wire=wire, path=path)
+    transport = Simulation(federation, net, workers=workers, wire=wire, path=path, device=device)
     return fleet_over(transport, net, federation.shape)

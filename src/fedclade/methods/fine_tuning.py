@@ -1,7 +1,8 @@
 """FedAvg and fine-tuning: one model for all, which each client trains further for itself before it is used.
 
 What an engineer tries first. The common model is that of FedAvg, untouched by fine-tuning. Whenever models are
-evaluated, every client trains the common one for a few epochs on its own data; the next round forgets the result.
+evaluated, every client trains the common one for a few epochs on its own data, with the step size that was asked for
+and not the schedule's; the next round forgets the result.
 """
 
 from dataclasses import dataclass, replace
@@ -42,7 +43,8 @@ class FineTuned:
         common, facts = FedAvg().round(state.common, fleet, now)
         if not now.evaluated:
             return FineTunedState(common), facts
-        longer = replace(now, local=replace(now.local, epochs=self.epochs, steps=0, steps_from="draws"))
+        lr = now.local.lr / now.lr_scale
+        longer = replace(now, local=replace(now.local, lr=lr, epochs=self.epochs, steps=0, steps_from="draws"))
         updates = fleet.train(Assignment.of_one(common.model, fleet.clients()), longer)
         own = Assignment.of_one(common.model, common.clients).with_own_rows(updates.clients, updates.rows)
         return FineTunedState(common, own), {**facts, "tuned": len(updates.clients)}

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from fedclade.core import Assignment, ClientId, InputError, LocalTraining, Round, Rows, settings
+from fedclade.core.training import SGD
 from fedclade.fleet import Fleet, Losses, Means
 from fedclade.methods.needs import Needs
 from fedclade.methods.protocol import Fact, Facts, First
@@ -58,13 +59,17 @@ class IFCA:
     """Whether all clients choose before models are evaluated, by training loss; otherwise only participants do."""
 
     def needs(self) -> Needs:
-        return Needs(sees=self.sees(), check=self.check_layers)
+        first_models = self.restarts * self.clusters if self.start_from == "random" else 1
+        return Needs(sees=self.sees(), first_models=first_models, check=self.check_training)
 
-    def check_layers(self, layers: Sequence[int], _: LocalTraining) -> None:
-        """An error if the net has no layers but shared ones."""
+    def check_training(self, layers: Sequence[int], local: LocalTraining) -> None:
+        """An error if the net has no layers but shared ones, or if an optimiser would change what is a gradient."""
         if self.shared >= len(layers):
             need = f"at most {len(layers) - 1}: this net has {len(layers)} layers"
             raise InputError("clusters share everything", where="method.shared", got=str(self.shared), need=need)
+        if self.averaging == "gradients" and not isinstance(local.optimizer, SGD):
+            got, need = f'"{local.optimizer.kind}" with averaging "gradients"', '"sgd", or averaging "models"'
+            raise InputError("gradients are averaged as they are", where="local.optimizer", got=got, need=need)
 
     def start(self, fleet: Fleet, first: First, now: Round) -> tuple[IFCAState, Facts]:
         if self.start_from == "fedavg":
@@ -138,9 +143,9 @@ class IFCA:
     ) -> tuple[Rows, Means, Losses]:
         """The models of one start after this round, the means that came back, and what clients chose by."""
         if self.averaging == "gradients":
-            now = replace(
-                now, local=replace(now.local, epochs=1, steps=0, steps_from="draws", batch=FULL_BATCH, momentum=0.0)
-            )
+            plain = SGD(weight_decay=now.local.sgd.weight_decay)
+            one_step = replace(now.local, epochs=1, steps=0, steps_from="draws", batch=FULL_BATCH, optimizer=plain)
+            now = replace(now, local=one_step)
         if not choose:  # there is one model
             means = fleet.train_mean(Assignment.of_one(old[0], clients), now)
             heard = len(means.heard)

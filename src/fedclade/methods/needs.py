@@ -39,6 +39,8 @@ class Needs:
     """Why every client must take part in every round; empty: they need not."""
     selects: bool = False
     """Whether it chooses the participants itself, so that `selection` cannot be set."""
+    first_models: int = 1
+    """How many different models it starts from; more than one cannot start from given weights."""
     check: Callable[[Sequence[int], LocalTraining], None] = no_check
     """An error if its settings do not go with a net of such layers, or with this local training."""
     common_models: Callable[[Any], Assignment] | None = None

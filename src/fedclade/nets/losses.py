@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import numpy as np
 from torch import Tensor, nn
-from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, huber_loss, mse_loss
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, huber_loss, mse_loss, pad
 
 from fedclade.core import InputError
 from fedclade.core.evaluation import Evaluation, count_classes, count_flags, count_numbers
@@ -83,7 +83,10 @@ def outputs_and_labels(module: nn.Module, inputs: Tensor, labels: Tensor) -> tup
 def mean_loss(
     task: Task, own: OwnTask | None, outputs: Tensor, labels: Tensor, inputs: Tensor, weight: Tensor | None = None
 ) -> Tensor:
-    """The loss that training follows: a mean over examples, weighted by class where weights are given."""
+    """The loss that training follows: a mean over examples, weighted by class where weights are given.
+
+    Of a multi-label task a weight is how much a flag that is there counts, against one that is not.
+    """
     if own is not None:
         return own.loss(outputs, labels)
     if task.kind == "reconstruction":
@@ -92,8 +95,15 @@ def mean_loss(
         single = outputs.reshape(labels.shape)
         return huber_loss(single, labels) if task.loss == "huber" else mse_loss(single, labels)
     if task.kind == "multi-label":
-        return binary_cross_entropy_with_logits(outputs, labels.to(outputs.dtype))
+        return binary_cross_entropy_with_logits(outputs, labels.to(outputs.dtype), pos_weight=weight)
+    if weight is not None:  # a net may have more outputs than there are classes
+        weight = pad(weight, (0, outputs.shape[1] - len(weight)), value=1.0)
     return cross_entropy(outputs, labels, weight=weight)
+
+
+def total_weight(task: Task, labels: Tensor, weight: Tensor | None) -> float:
+    """What the mean loss over these labels is divided by: their number, or the sum of the weights of their classes."""
+    return float(weight[labels].sum()) if weight is not None and task.is_classification else len(labels)
 
 
 def evaluate_outputs(task: Task, own: OwnTask | None, outputs: Tensor, labels: Tensor, inputs: Tensor) -> Evaluation:

@@ -178,7 +178,7 @@ class Net:
     def row(self, module: nn.Module) -> Row:
         """The module's numbers as a row of its own."""
         with torch.no_grad():
-            row: Row = torch.cat([tensor.detach().reshape(-1) for _, tensor, _ in tensors(module)]).numpy()
+            row: Row = torch.cat([tensor.detach().reshape(-1) for _, tensor, _ in tensors(module)]).cpu().numpy()
         return row
 
     def module(self, row: Row) -> nn.Module:

@@ -39,6 +39,8 @@ class ComparisonRow:
     baseline: Mapping[str, float]
     """The metrics of an answer that is always the same, where they are known."""
     baseline_recall: Mapping[str, float]
+    diverged: int
+    """How many of its runs diverged: their models are of no use, and the means are not."""
     accuracy: float
     """NaN of a task without an accuracy, likewise the next three."""
     accuracy_deviation: float
@@ -101,6 +103,7 @@ def comparison_rows(runs: Sequence[RunData], target: float | None = None) -> tup
                 recall=mean_of([mapping(results[index].get("recall")) for index in mine]),
                 baseline=mean_of([mapping(results[index].get("baseline")) for index in mine]),
                 baseline_recall=mean_of([baseline_recall(results[index]) for index in mine]),
+                diverged=sum(results[index].get("diverged") is True for index in mine),
                 accuracy=mean("accuracy"),
                 accuracy_deviation=float(np.std([number(results[index].get("accuracy")) for index in mine])),
                 accuracy_weighted=mean("accuracy_weighted"),

@@ -15,7 +15,7 @@ from fedclade.report.summary import summarise
 from fedclade.report.tables import Table, main_table, metric_table
 from fedclade.runs.experiment import PYTHON
 from fedclade.runs.significance import LEVEL
-from fedclade.store.events import LeftEvent, ResumeEvent, ReturnedEvent, TrafficEvent
+from fedclade.store.events import DivergedEvent, LeftEvent, ResumeEvent, ReturnedEvent, TrafficEvent
 from fedclade.store.run_folder import RunFolder
 
 MAX_RECALLS = 20  # classes that have a column each
@@ -114,6 +114,8 @@ def problems(run: RunData) -> list[str]:
                     found.append(f"round {event.round}: reply of {refusal.client} refused, {refusal.reason}")
                 for missing in event.silent:
                     found.append(f"round {event.round}: {missing.client} did not answer ({missing.verb})")
+            case DivergedEvent():
+                found.append(f"round {event.round}: training diverged: {event.reason}")
             case ResumeEvent():
                 found.append(f"resumed after round {event.round}" + (", repaired" if event.repaired else ""))
             case LeftEvent() | ReturnedEvent():

@@ -49,11 +49,14 @@ class Summary:
 def summarise(runs: Sequence[RunData], rows: Sequence[ComparisonRow]) -> Summary:
     """The summary of finished runs, and of the rows that were made of them."""
     warned = tuple((run, each) for run in runs for each in warnings_of(run))
-    values = {row.method: row.value if row.metric == runs[0].metric else nan for row in rows}
+    values = {row.method: nan if row.diverged or row.metric != runs[0].metric else row.value for row in rows}
+    diverged = [row.method for row in rows if row.diverged]
     verdict = judge_methods(runs, values)
     clients = len(runs[0].final_values())
+    if diverged and not verdict.leader:
+        return Summary(f"Training diverged: {', '.join(diverged)}.", verdict, warned)
     if len(rows) > 1 or isnan(rows[0].value):
-        return Summary(verdict_sentence(verdict, values, runs[0], clients), verdict, warned)
+        return Summary(verdict_sentence(verdict, values, runs[0], clients, diverged), verdict, warned)
     row, kind = rows[0], runs[0].metric_kind()
     words = f"mean {kind.label}" if kind.unit == "share" else kind.label
     sure = f", {100 * LEVEL:.0f} % interval {interval_text(row.interval, kind)}" if row.interval is not None else ""

@@ -44,7 +44,7 @@ def main_table(lines: Sequence[ComparisonRow], *, with_target: bool = False) -> 
         spread = f" ± {spread_text(line.deviation, shares)}" if line.runs > 1 and same else ""
         rows.append(
             (
-                line.method,
+                line.method + divergence_mark(line),
                 metric_text(line.value, kind) + spread if same else "-",
                 interval_text(line.interval if same else None, kind),
                 metric_text(line.worst_tenth, kind) if same else "-",
@@ -60,6 +60,13 @@ def main_table(lines: Sequence[ComparisonRow], *, with_target: bool = False) -> 
         )
     baseline = (baseline_name(first.task), metric_text(first.baseline.get(first.metric), kind))
     return Table(headings, (*rows, (*baseline, *["-"] * (len(headings) - 2))))
+
+
+def divergence_mark(line: ComparisonRow) -> str:
+    """What stands behind a method's name where runs diverged."""
+    if not line.diverged:
+        return ""
+    return " (diverged)" if line.diverged == line.runs else f" ({line.diverged} of {line.runs} diverged)"
 
 
 def spread_text(deviation: float, share: bool) -> str:

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedclade.client import is_built, path_name_for, state_of_kernel, training_part
+from fedclade.client import (
+    PathFacts,
+    check_class_weights,
+    device_of,
+    is_built,
+    path_facts,
+    path_name_for,
+    state_of_kernel,
+    training_part,
+)
 from fedclade.core import Groups, InputError, Round
 from fedclade.core.task import Task
 from fedclade.data import Federation
@@ -39,7 +48,7 @@ class Backend:
     check: Callable[[Net], None]
     """An error unless the net can be trained on such data."""
     fleet: Callable[[Net], AbstractContextManager[Fleet]]
-    path: Callable[[Net], str] = lambda _: "as each site can"
+    path: Callable[[Net], PathFacts] = lambda _: PathFacts("as each site can")
     """How clients train a net: see `fedclade.client.plan`."""
     preparation: bytes = b""
     """How raw data became inputs, as it is stored; empty where they were inputs already."""
@@ -59,6 +68,8 @@ def backend_for(experiment: Experiment, federation: Federation | None) -> Backen
         raise InputError(what, where="engine.name", got=got, need="data that [data] describes", do=do)
 
     def check(net: Net) -> None:
+        if isinstance(engine, EngineSettings):
+            device_of(engine.device)  # an error if it is not there
         if experiment.local.blind:
             secret()  # this machine plays the clients too
         some = held[held.clients[0]].train.inputs
@@ -69,11 +80,12 @@ def backend_for(experiment: Experiment, federation: Federation | None) -> Backen
 
     def fleet(net: Net) -> AbstractContextManager[Fleet]:
         if isinstance(engine, EngineSettings):
-            return simulated_fleet(held, net, workers=engine.workers, path=engine.path)
+            return simulated_fleet(held, net, workers=engine.workers, path=engine.path, device=engine.device)
         return open_flower(held, net, experiment, engine)
 
-    def path(net: Net) -> str:
-        return path_name_for(net, engine.path if isinstance(engine, EngineSettings) else "auto")
+    def path(net: Net) -> PathFacts:
+        chosen = (engine.path, engine.device) if isinstance(engine, EngineSettings) else ()
+        return path_facts(net, experiment.local, *chosen)
 
     if isinstance(engine, FlowerSettings):
         from fedclade.fleet.flower import require_flower
@@ -115,6 +127,7 @@ def check_net(experiment: Experiment, shape: tuple[int, ...], task: Task) -> Non
     """An error unless the experiment's net can be trained on examples of this form."""
     if experiment.net["name"] != PYTHON:
         net = net_for(str(experiment.net["name"]), shape, task.count, without_keys(experiment.net, "name"), task=task)
+        check_class_weights(experiment.local, net.task)
         for count, training in ((1, False), (experiment.local.batch, True)):
             net.check(np.zeros((count, *shape), np.float32), task.count, training=training)
 

@@ -27,6 +27,7 @@ from fedclade.runs.experiment import (
 from fedclade.runs.loop import ProgressCallback
 from fedclade.runs.parallel import Work, run_parallel
 from fedclade.runs.run import Run, ignore_progress, resume, start
+from fedclade.runs.start_from import start_weights
 from fedclade.store.files import BASELINES_FOLDER, EXPERIMENT_FILE, is_run
 from fedclade.store.run_folder import RunFolder
 
@@ -143,7 +144,10 @@ def start_or_resume(
     """One run, from where it is."""
     if is_run(path):
         workers = plan.engine.workers if isinstance(plan.engine, EngineSettings) else None
-        return resume(path, federation=federation, own_net=own_net, workers=workers, progress=progress)
+        weights = None
+        with suppress(InputError):  # a file that is gone: the run keeps what it was started from
+            weights = start_weights(plan)
+        return resume(path, federation=federation, own_net=own_net, workers=workers, progress=progress, weights=weights)
     return start(plan, out=path, federation=federation, own_net=own_net, progress=progress)
 
 

@@ -1,24 +1,29 @@
 """An experiment: one TOML file, checked and with every default filled in before any work starts."""
 
+import os
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tomli_w
 from pydantic import Field
 
 from fedclade.core import InputError, LocalTraining, NameTaken, settings
 from fedclade.core.settings import build_settings, names_of, settings_table, unknown_name_error
+from fedclade.core.training import local_training
 from fedclade.data import Federation
 from fedclade.data.load import prepare
 from fedclade.data.own import OwnData
 from fedclade.data.recipe import SITES, Recipe, read_recipe
 from fedclade.data.sites import SiteTables
 from fedclade.methods import METHODS, AnyMethod, Selection, method_named, name_of
-from fedclade.runs.defaults import Section, own_defaults, with_defaults
+from fedclade.runs.defaults import Section, own_defaults, says_all, with_defaults
+
+if TYPE_CHECKING:
+    from fedclade.nets.start_weights import StartWeights
 
 SettingsTable = Mapping[str, object]
 MAX_FILE_BYTES = 2**20  # bytes; an experiment is a page of text
@@ -36,6 +41,8 @@ class RunSettings:
     """Rounds between evaluations; the last round is always evaluated."""
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     """Decides everything that is drawn: the world, initial weights, participation, batches."""
+    start_from: str = ""
+    """The weights to start from: a file (.safetensors, .pt, .pth, .npz) or the folder of a run; empty: random ones."""
 
 
 @settings
@@ -48,6 +55,9 @@ class EngineSettings:
     """Processes, one thread each; 0: none but this one. The result does not depend on it."""
     path: Literal["auto", "general"] = "auto"
     """How clients train: the fastest way for the net, or `general`: torch's autograd. They agree to rounding."""
+    device: Literal["cpu", "cuda", "auto"] = "cpu"
+    """Where the general path computes: on the processor, on a graphics card, which then trains everything, or `auto`:
+    on a card if there is one, but what a faster path can train stays on the processor."""
 
 
 Seconds = Annotated[float, Field(gt=0, le=10**7)]
@@ -102,6 +112,8 @@ class Experiment:
     engine: EngineSettings | FlowerSettings = field(default_factory=EngineSettings)
     selection: Selection = field(default_factory=Selection)
     """Which clients take part in a round; in TOML its keys stand beside the method's own."""
+    start_weights: "StartWeights | None" = None
+    """The weights to start from, where they were given in Python."""
 
     @property
     def method_name(self) -> str:
@@ -133,6 +145,11 @@ class Experiment:
     def with_seed(self, seed: int) -> "Experiment":
         """The same with another seed."""
         return replace(self, run=replace(self.run, seed=seed))
+
+
+def with_absolute_start(run: RunSettings, start_from: str) -> RunSettings:
+    """The same with this file to start from, by a path that holds wherever the run is resumed."""
+    return replace(run, start_from=os.path.abspath(start_from))
 
 
 def toml_table(table: Mapping[str, object]) -> dict[str, object]:
@@ -221,12 +238,11 @@ def experiment_from(tables: Mapping[str, object], where: str = "the experiment")
     data = section(tables, "data")
     recipe = None if data.get("source") == PYTHON else read_recipe(data)
     sections = {name: section(tables, name) for name in SECTIONS}
-    net, local, method, run, engine = (
-        with_defaults(sections, recipe_defaults(recipe, sections["engine"]))[name]
-        for name in SECTIONS
-        if name != "data"
-    )
+    whole = with_defaults(sections, recipe_defaults(recipe, sections["engine"], sections["local"]))
+    net, local, method, run, engine = (whole[name] for name in SECTIONS if name != "data")
     plan = build_settings(RunSettings, run, where="run")
+    if plan.start_from not in ("", PYTHON):
+        plan = with_absolute_start(plan, plan.start_from)
     if recipe is not None:
         recipe.check_rounds(plan.rounds)
         data = recipe.table()
@@ -246,7 +262,7 @@ def experiment_from(tables: Mapping[str, object], where: str = "the experiment")
     return Experiment(
         data=data,
         net=net,
-        local=build_settings(LocalTraining, local, where="local"),
+        local=local_training(local, where="local"),
         method=made,
         run=plan,
         engine=build_settings(ENGINES[engine_name], engine, where="engine"),
@@ -254,15 +270,27 @@ def experiment_from(tables: Mapping[str, object], where: str = "the experiment")
     )
 
 
-def recipe_defaults(recipe: Recipe | None, engine: SettingsTable) -> Mapping[Section, SettingsTable]:
-    """What sections have where nothing is said: of a user's own data what trains well on such."""
+def recipe_defaults(
+    recipe: Recipe | None, engine: SettingsTable, local: SettingsTable
+) -> Mapping[Section, SettingsTable]:
+    """What sections have where nothing is said: of a user's own data what trains well on such.
+
+    Data are read only where they decide: what a run has stored is complete, and says all of this.
+    """
     if recipe is not None and isinstance(recipe.data_settings, SiteTables):
         sites = engine.get("clients", FlowerSettings().clients)
         raw = recipe.data_settings.prepare == "none"
-        return own_defaults("table", sites if isinstance(sites, int) else 0, at_sites=True, raw=raw)
+        return own_defaults(
+            "table",
+            sites if isinstance(sites, int) else 0,
+            task="regression" if recipe.data_settings.task == "regression" else "classification",
+            at_sites=True,
+            raw=raw,
+        )
     if recipe is not None and isinstance(recipe.data_settings, OwnData):
         own = recipe.data_settings
-        return own_defaults(own.kind, own.image_clients(), raw=own.prepare == "none")
+        task = "classification" if says_all(local) else own.learned
+        return own_defaults(own.kind, own.image_clients(), task=task, raw=own.prepare == "none")
     return {}
 
 

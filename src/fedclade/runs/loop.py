@@ -1,10 +1,8 @@
 """The loop: rounds, evaluations, events, checkpoints. It knows no method by name."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from time import perf_counter, process_time
 from typing import TypeVar
 
 import pyarrow as pa
@@ -12,6 +10,18 @@ import pyarrow as pa
 from fedclade.core import Assignment, ClientId, Groups, Round, Stopped
 from fedclade.fleet import Fleet, Ledger, Scores
 from fedclade.methods import Facts, First, SelectionState, select_participants
+from fedclade.runs.clock import Clock
+from fedclade.runs.divergence import (
+    MAX_SILENT_ROUNDS,
+    DivergenceWatch,
+    advice,
+    divergence_of,
+    first_loss,
+    loss_scale,
+    median_training_loss,
+    needs_first_loss,
+    reason_at,
+)
 from fedclade.runs.experiment import Experiment
 from fedclade.runs.method_state import check_state, restore_state
 from fedclade.runs.metrics import Separation, client_metrics, evaluation_metrics, summary, verdict_details
@@ -25,20 +35,30 @@ from fedclade.store.state_codec import pack
 
 TrafficT = TypeVar("TrafficT", bound=events.TrafficEvent)
 MODELS_AT_ONCE = 64  # that are added up at once where models are a mixture
-MAX_SILENT_ROUNDS = 5  # after so many rounds in a row without a usable reply a run stops
 
 
 @dataclass(frozen=True)
 class RunProgress:
-    """How far a run is."""
+    """How far a run is, after one of its rounds."""
 
     round: int
+    """1 after the first."""
     rounds: int
+    """How many the run has."""
     accuracy: float | None
+    """The mean over clients, 0 to 1; None where the models were not evaluated, or of a task without an accuracy."""
     clients: int = 0
     """How many could be asked in this round."""
     metrics: Mapping[str, float | None] = field(default_factory=dict)
     """Every metric of the task, where the models were evaluated after this round."""
+    metric: str = ""
+    """The name of the main one among them."""
+    method: str = ""
+    """The method's name."""
+    seed: int = 0
+    """The run's seed."""
+    run: str = ""
+    """The run's folder."""
 
 
 ProgressCallback = Callable[[RunProgress], None]
@@ -55,17 +75,20 @@ def run_rounds(
     checkpoint: Checkpoint | None,
     progress: ProgressCallback,
 ) -> tuple[dict[str, object], Assignment]:
-    """Play all rounds after a checkpoint's: the verdict, and the final models."""
+    """Play all rounds after a checkpoint's: the verdict, and the final models. Training that diverges ends early."""
 
     def at(number: int) -> Round:
         due = number > 0 and (number % plan.evaluate_every == 0 or number == plan.rounds)
-        seed, share, local = plan.seed, plan.participation, experiment.local
-        return Round(number, seed, share, local, evaluated=due, validation=needs.validation)
+        seed, share, scale = plan.seed, plan.participation, experiment.local.schedule.scale(number, plan.rounds)
+        local = replace(experiment.local, lr=scale * experiment.local.lr)
+        return Round(number, seed, share, local, evaluated=due, validation=needs.validation, lr_scale=scale)
 
     method, selection, plan = experiment.method, experiment.selection, experiment.run
     needs = method.needs()
     by_chance = selection.selection == "random"
     clock = Clock(fleet, checkpoint.totals if checkpoint else {})
+    task, past = fleet.model.task, () if checkpoint is None else tuple(folder.events())
+    initial_loss = first_loss(past)
     if checkpoint is None:
         before = fleet.ledger.totals()  # what a preparation took, before there was a net
         fleet = fleet.begin(0)
@@ -74,19 +97,30 @@ def run_rounds(
             state, facts = method.start(fleet, first, at(0))
         selection_state = SelectionState()
         check_state(method, state)
+        models = method.assignment(state)
+        initial = fleet.evaluate(models, at(0)) if needs_first_loss(task) else None
         clock.add(fleet.ledger)
         folder.log_event(with_traffic(events.StartEvent(clients=len(fleet.clients()), facts=facts), fleet.ledger))
         log_planted_groups(folder, 0, truth_at(0))
+        if initial is not None:
+            evaluated = events.EvaluationEvent(round=0, **evaluation_metrics(initial, models, truth_at(0)))
+            initial_loss = evaluated.loss
+            folder.log_event(evaluated)
         save(folder, 0, state, None if by_chance else selection_state, clock)
         begin = 1
     else:
         state, selection_state = restore_state(method, selection, checkpoint)
+        models = method.assignment(state)
         begin = checkpoint.round + 1
     scores: Scores | None = None
-    models = method.assignment(state)
-    silence = 0
+    watch = DivergenceWatch(loss_scale(task, initial_loss), past)
+    last = begin - 1
+    diverged = reason_at(last, past)
     away: set[ClientId] = set()
     for number in range(begin, plan.rounds + 1):
+        if diverged and watch.gives_up:
+            break
+        last = number
         truth = truth_at(number)
         separation = Separation(truth)
         now, fleet = at(number), fleet.begin(number, separation)
@@ -118,38 +152,46 @@ def run_rounds(
             state, facts = method.round(state, fleet, now)
             if not by_chance and isinstance(loss := facts.get("loss"), float):
                 selection_state = selection_state.after_loss(loss)
-        silence = 0 if ledger.trained else silence + 1
-        if silence == MAX_SILENT_ROUNDS:
-            reasons = sorted({refusal.reason for refusal in ledger.refused})[:1] or ["no answer"]
-            what = f"nobody could be heard for {MAX_SILENT_ROUNDS} rounds"
-            need = "at least one usable reply (if models diverge: a smaller local.lr)"
-            raise Stopped(what, where=f"round {number}", got=reasons[0], need=need)
-        models = method.assignment(state)
-        scores = fleet.evaluate(models.restrict(present), now) if now.evaluated else None
-        clock.add(ledger)
         if separation.gaps:
             more = {**more, "separation_gaps": list(separation.gaps)}
-        folder.log_event(with_traffic(events.RoundEvent(round=number, facts={**facts, **more}), ledger))
+        played = events.RoundEvent(round=number, facts={**facts, **more}, training_loss=median_training_loss(ledger))
+        watch.add(with_traffic(played, ledger))
+        if watch.silent >= MAX_SILENT_ROUNDS and not any(refusal.overflow for refusal in ledger.refused):
+            reasons = sorted({refusal.reason for refusal in ledger.refused})[:1] or ["no answer"]
+            what = f"nobody could be heard for {MAX_SILENT_ROUNDS} rounds"
+            raise Stopped(what, where=f"round {number}", got=reasons[0], need="at least one usable reply")
+        models = method.assignment(state)
+        scores = fleet.evaluate(models.restrict(present), now) if now.evaluated or watch.gives_up else None
+        clock.add(ledger)
+        folder.log_event(with_traffic(played, ledger))
+        diverged = ""
         if scores is not None:
             folder.log_event(events.EvaluationEvent(round=number, **evaluation_metrics(scores, models, truth)))
+            if diverged := divergence_of(watch, scores, ledger):
+                folder.log_event(events.DivergedEvent(round=number, reason=diverged))
         folder.log_clients(client_rows(number, ledger, scores, models))
         save(folder, number, state, None if by_chance else selection_state, clock)
         values = summary(scores) if scores is not None else {}
         accuracy, metrics = values.get("accuracy"), values.get("metrics", {})
         assert accuracy is None or isinstance(accuracy, float)
         assert isinstance(metrics, dict)
-        progress(RunProgress(number, plan.rounds, accuracy, len(present), metrics))
+        about = str(values.get("metric", "")), experiment.method_name, plan.seed, str(folder.path)
+        progress(RunProgress(number, plan.rounds, accuracy, len(present), metrics, *about))
     if scores is None:  # killed between the last checkpoint and the verdict
-        fleet = fleet.begin(plan.rounds)
+        fleet = fleet.begin(last)
         there = [client for client in fleet.clients() if client in models.row_by_client]
-        scores = fleet.evaluate(models.restrict(there), at(plan.rounds))
+        scores = fleet.evaluate(models.restrict(there), at(last))
+    divergence = {"reason": diverged, "advice": advice(experiment)} if diverged else None
+    warned = find_warnings(scores, [*folder.events(events.EvaluationEvent)], divergence)
     result: dict[str, object] = {
-        "rounds": plan.rounds,
-        **evaluation_metrics(scores, models, truth_at(plan.rounds)),
+        "rounds": last,
+        **evaluation_metrics(scores, models, truth_at(last)),
         **verdict_details(scores),
-        "warnings": [asdict(each) for each in find_warnings(scores, [*folder.events(events.EvaluationEvent)])],
+        "warnings": [asdict(each) for each in warned],
         "groups": [list(members) for members in models.groups().members],
         "model_hash": model_hash(models),
+        "diverged": diverged != "",
+        **({"divergence": divergence} if divergence else {}),
         **clock.totals(),
     }
     return result, models
@@ -159,46 +201,6 @@ def log_planted_groups(folder: RunFolder, number: int, truth: Groups | None) -> 
     """Note the planted groups from this round on: plots show the groups that were found beside them."""
     if truth is not None:
         folder.log_event(events.PlantedEvent(round=number, groups=tuple(truth.members)))
-
-
-class Clock:
-    """Sums over the whole run, resumed or not: seconds, and bytes by verb."""
-
-    def __init__(self, fleet: Fleet, before: Mapping[str, float]) -> None:
-        self._transport = fleet.transport
-        self._before = dict(before)
-        self._bytes: dict[str, float] = {name: value for name, value in before.items() if name.startswith("bytes_")}
-        self._wall, self._cpu, self._server = perf_counter(), process_time(), 0.0
-
-    @contextmanager
-    def measure_server(self, ledger: Ledger) -> Iterator[None]:
-        """Inside, the method works: the time in which it does not wait for clients is the server's own."""
-        begin, waited = perf_counter(), ledger.seconds
-        yield
-        self._server += perf_counter() - begin - (ledger.seconds - waited)
-
-    def add(self, ledger: Ledger) -> None:
-        """Add the bytes of one round."""
-        for direction, by_verb in (("down", ledger.down), ("up", ledger.up)):
-            for verb, count in by_verb.items():
-                name = f"bytes_{direction}_{verb}"
-                self._bytes[name] = self._bytes.get(name, 0) + count
-
-    def totals(self) -> dict[str, float]:
-        """The sums; `bytes_up` and `bytes_down` are those of all verbs but `evaluate`."""
-        method_bytes = {name: int(count) for name, count in self._bytes.items() if not name.endswith("_evaluate")}
-        sums = {
-            total: sum(count for name, count in method_bytes.items() if name.startswith(f"{total}_"))
-            for total in ("bytes_up", "bytes_down")
-        }
-        cpu = process_time() - self._cpu + self._transport.cpu_seconds
-        return {
-            **sums,
-            **{name: int(count) for name, count in self._bytes.items() if name not in sums},
-            "seconds": self._before.get("seconds", 0.0) + perf_counter() - self._wall,
-            "cpu_seconds": self._before.get("cpu_seconds", 0.0) + cpu,
-            "server_seconds": self._before.get("server_seconds", 0.0) + self._server,
-        }
 
 
 def save(folder: RunFolder, number: int, state: object, selection_state: SelectionState | None, clock: Clock) -> None:

@@ -6,10 +6,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-
+from fedclade.client import PathFacts, check_class_weights
 from fedclade.core import ClientId, Damaged, FedcladeError, Groups, InputError, Row, Rows, Stopped
-from fedclade.core.html import html_table
 from fedclade.core.points import require_tunable
 from fedclade.data import Federation
 from fedclade.data.recipe import SITES
@@ -20,13 +18,16 @@ from fedclade.nets import Module, Net, net_for
 from fedclade.nets.attention_files import open_attention
 from fedclade.nets.blind import Blind, secret
 from fedclade.nets.ensemble import Ensemble
+from fedclade.nets.start_weights import StartWeights, encode_start
 from fedclade.nets.weight_files import open_encoder
+from fedclade.runs import run_text
 from fedclade.runs.backend import Backend, backend_for
 from fedclade.runs.environment import environment
 from fedclade.runs.experiment import PYTHON, Experiment, read_experiment, without_keys
 from fedclade.runs.loop import ProgressCallback, RunProgress, run_rounds
 from fedclade.runs.method_state import restore_state, state_class
 from fedclade.runs.plugins import plugins_of, with_package
+from fedclade.runs.start_from import check_start, initial_row, start_weights, stored_start
 from fedclade.store.checkpoints import Checkpoint
 from fedclade.store.events import ResumeEvent
 from fedclade.store.files import EXPERIMENT_FILE, PREPARATION_FILE, new_run_name
@@ -47,9 +48,19 @@ class Run:
 
     @property
     def notes(self) -> list[str]:
-        """What a user should know of the data: what was set aside, and what was left out."""
+        """What a user should know: what of the data was set aside or left out, and what training started from."""
         found = self.folder.environment().get("notes", [])
         return [str(each) for each in found] if isinstance(found, list) else []
+
+    @property
+    def training_path(self) -> PathFacts:
+        """How clients trained, and why not faster."""
+        return PathFacts(*(str(self.result.get(name, "")) for name in ("path", "path_reason", "device")))
+
+    @property
+    def has_diverged(self) -> bool:
+        """Whether training diverged: then its models are of no use."""
+        return self.result.get("diverged") is True
 
     @property
     def accuracy(self) -> float:
@@ -90,13 +101,15 @@ class Run:
         """All models on this client's path as one, which predicts the mean of their probabilities."""
         return Ensemble(self.path_for(client))
 
+    def __repr__(self) -> str:
+        return run_text.in_one_line(self.result, self.path)
+
+    def __str__(self) -> str:
+        return run_text.in_three_lines(self.result, self.path)
+
     def _repr_html_(self) -> str:
         """The verdict as a table, for notebooks."""
-        percents = [f"{100 * value:.1f} %" for value in (self.accuracy, self.worst_tenth)]
-        ari, groups = self.result.get("ari"), str(self.result.get("group_count"))
-        row = [*percents, groups, "-" if ari is None else f"{metric_value(ari):.2f}", str(self.path)]
-        caption = f"{self.result.get('method')}, {self.result.get('rounds')} rounds, seed {self.result.get('seed')}"
-        return html_table(caption, ("accuracy", "worst tenth", "groups", "ARI", "run"), [row])
+        return run_text.as_html(self.result, self.path)
 
     def _modules(self, rows: Rows) -> tuple[Module, ...]:
         asked = read_run_experiment(self.path)
@@ -123,6 +136,10 @@ def start(
     net = build_net(experiment, place, own_net)
     place.check(net)  # before there is a folder
     network = check_needs(experiment, place, net)
+    weights = start_weights(experiment)
+    row = None if weights is None else weights.row(net)
+    content = b"" if row is None else encode_start(row, net)
+    notes = [*place.notes, *([f"training starts from {weights.origin}"] if weights else [])]
     state_class(experiment.method)
     path = out or Path("runs") / new_run_name(experiment.method_name, experiment.source)
     known = {
@@ -131,14 +148,15 @@ def start(
         "data_sha256": place.fingerprint,
         "parameters": net.size,
         "tensors": [] if experiment.local.blind else [str(piece) for piece in net.pieces],
-        "path": place.path(net),
+        **path_entries(place.path(net)),
         **({"network_sha256": network} if network else {}),
         **({"preparation_sha256": sha256(place.preparation)} if place.preparation else {}),
-        **({"notes": list(place.notes)} if place.notes else {}),
+        **({"start_sha256": sha256(content)} if content else {}),
+        **({"notes": notes} if notes else {}),
         **({"plugins": used} if (used := plugins_of(experiment)) else {}),
     }
-    with RunFolder.create(path, experiment.toml(), known, place.preparation) as folder:
-        return finish_run(experiment, place, net, folder, None, progress)
+    with RunFolder.create(path, experiment.toml(), known, place.preparation, content) as folder:
+        return finish_run(experiment, place, net, row, folder, None, progress)
 
 
 def resume(
@@ -150,8 +168,12 @@ def resume(
     repair: bool = False,
     progress: ProgressCallback = ignore_progress,
     backend: Backend | None = None,
+    weights: StartWeights | None = None,
 ) -> Run:
-    """Continue a run to the same models as if it had never been stopped. A finished one is only checked."""
+    """Continue a run to the same models as if it had never been stopped. A finished one is only checked.
+
+    `weights`, if they are given, must be those that it was started from.
+    """
     folder = RunFolder.open(path)
     with folder:
         folder.acquire()
@@ -166,16 +188,22 @@ def resume(
         if "preparation_sha256" in noted:  # a run of an earlier fedclade has none
             check_preparation(path, folder.preparation(), place.preparation, str(noted["preparation_sha256"]))
         net = build_net(experiment, place, own_net)
+        row = stored_start(folder, net, str(noted.get("start_sha256", "")))
+        if weights is not None:
+            given = sha256(encode_start(weights.row(net), net))
+            check_sha256("the weights to start from are not those", path, given, str(noted.get("start_sha256", "")))
         if folder.is_finished:
             return Run(path.absolute(), folder.result(), net)
         network = check_network(all_needs(experiment), net)
         check_sha256("the network is not the one", path, network, str(noted.get("network_sha256", "")))
-        if not repair and place.path(net) != noted.get("path"):
+        taken = place.path(net)
+        before = PathFacts(str(noted.get("path")), device=str(noted.get("device", "cpu")))
+        if not repair and (taken.name, taken.device) != (before.name, before.device):
             raise InputError(
                 "this machine trains the net on another path",
                 where=str(path),
-                got=place.path(net),
-                need=f"{noted.get('path')}, for the same models",
+                got=str(taken),
+                need=f"{before}, for the same models",
                 do=f"see fedclade doctor; or go on with other rounding: fedclade resume --repair {path}",
             )
         try:
@@ -183,7 +211,12 @@ def resume(
         except Stopped as error:
             raise stopped_error(error, experiment, path) from None
         folder.log_event(ResumeEvent(round=reached.round if reached else 0, repaired=repair))
-        return finish_run(experiment, place, net, folder, reached, progress)
+        return finish_run(experiment, place, net, row, folder, reached, progress)
+
+
+def path_entries(taken: PathFacts) -> dict[str, object]:
+    """How clients trained, as a run keeps it."""
+    return {"path": taken.name, "path_reason": taken.reason, "device": taken.device}
 
 
 def check_sha256(what: str, run: Path, got: str, need: str) -> None:
@@ -235,19 +268,20 @@ def finish_run(
     experiment: Experiment,
     backend: Backend,
     net: Net,
+    row: Row | None,
     folder: RunFolder,
     checkpoint: Checkpoint | None,
     progress: ProgressCallback,
 ) -> Run:
-    """Play the rounds that are left, and write the verdict."""
+    """Play the rounds that are left, and write the verdict. `row`: the model to start from, if it is not drawn."""
     try:
         with backend.fleet(net) as fleet:
-            first = partial(initial_row, net, experiment)
+            first = partial(initial_row, net, experiment, row)
             if checkpoint is None:
                 fleet.ledger.add_totals(backend.preparation_bytes)
             verdict, models = run_rounds(experiment, fleet, first, backend.truth_at, folder, checkpoint, progress)
             head = {"run": str(folder.path), "method": experiment.method_name, "seed": experiment.run.seed}
-            result = {**head, **verdict, "path": backend.path(net)}
+            result = {**head, **verdict, **path_entries(backend.path(net))}
             folder.finish(result, models)
     except Stopped as error:
         raise stopped_error(error, experiment, folder.path) from None
@@ -264,6 +298,8 @@ def all_needs(experiment: Experiment) -> tuple[Needs, ...]:
 def check_needs(experiment: Experiment, backend: Backend, net: Net) -> str:
     """An error if something is missing that the method needs; the checksum of its attention network, if it has one."""
     needs = all_needs(experiment)
+    check_class_weights(experiment.local, net.task)
+    check_start(experiment, needs)
     for each in needs:
         if each.encoder:
             found = open_encoder(each.encoder, backend.shape)
@@ -293,15 +329,6 @@ def check_network(needs: Sequence[Needs], net: Net) -> str:
             raise InputError(what, where="method.network", got=got, need=str(net.size), do=do)
         return kept.sha256
     return ""
-
-
-def initial_row(net: Net, experiment: Experiment, number: int) -> Row:
-    """Initial model number 0, 1, ...; in a blind run how far it is from the one that clients start from."""
-    if not experiment.local.blind:
-        return net.initial_row(experiment.run.seed, number)
-    if number:
-        raise InputError("blind clients start from one model", where="local.blind", got="several", need="one")
-    return np.zeros(net.size, np.float32)
 
 
 def stopped_error(error: FedcladeError, experiment: Experiment, path: Path) -> Stopped:

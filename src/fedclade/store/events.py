@@ -112,6 +112,8 @@ class RoundEvent(TrafficEvent):
     """A round has been played."""
 
     kind = "round"
+    training_loss: Number = None
+    """The median of the training losses that clients said; None if nobody trained."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,6 +164,14 @@ class EvaluationEvent(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class DivergedEvent(Event):
+    """The models of a round that was evaluated are of no use: training diverges."""
+
+    kind = "diverged"
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class PlantedEvent(Event):
     """The planted groups from this round on."""
 
@@ -202,7 +212,10 @@ class ResumeEvent(Event):
     """Whether damaged files were given up for it."""
 
 
-KNOWN = (StartEvent, RoundEvent, EvaluationEvent, PlantedEvent, NewcomersEvent, LeftEvent, ReturnedEvent, ResumeEvent)
+KNOWN = (
+    *(StartEvent, RoundEvent, EvaluationEvent, DivergedEvent, PlantedEvent),
+    *(NewcomersEvent, LeftEvent, ReturnedEvent, ResumeEvent),
+)
 KINDS: Mapping[str, type[Event]] = {made.kind: made for made in KNOWN}
 Record = TypeVar("Record", RefusedReply, MissingReply, ArrayFile)
 

@@ -3,6 +3,7 @@
 experiment.toml    all settings, with defaults
 environment.json   versions, machine, the data's fingerprint
 preparation.json   how raw columns or images became inputs, where they did
+start.safetensors  the weights that training started from, where they were given
 events.jsonl       one event per line (`fedclade.store.events`)
 arrays/            the arrays of events, one file for each event that has any
 clients.parquet    per round and client: accuracy, loss, group, bytes, took part (clients.arrows while it runs)
@@ -25,6 +26,7 @@ from fedclade.core import InputError
 EXPERIMENT_FILE = "experiment.toml"
 ENVIRONMENT_FILE = "environment.json"
 PREPARATION_FILE = "preparation.json"
+START_FILE = "start.safetensors"
 EVENTS_FILE = "events.jsonl"
 ARRAYS_FOLDER = "arrays"
 CLIENTS_FILE, CLIENTS_LOG = "clients.parquet", "clients.arrows"
@@ -41,7 +43,7 @@ BASELINES_FOLDER = "baselines"  # runs of other methods on the same data, beside
 MODEL_FILES = (MANIFEST_FILE, ROWS_FILE, ASSIGNMENT_FILE)
 RUN_FILES = {
     *(EXPERIMENT_FILE, ENVIRONMENT_FILE, EVENTS_FILE, ARRAYS_FOLDER, CLIENTS_FILE, CLIENTS_LOG),
-    *(CHECKPOINTS_FOLDER, MODELS_FOLDER, RESULT_FILE, REPORT_FILE, LOCK_FILE, PREPARATION_FILE),
+    *(CHECKPOINTS_FOLDER, MODELS_FOLDER, RESULT_FILE, REPORT_FILE, LOCK_FILE, PREPARATION_FILE, START_FILE),
 }
 """All that runs and reports write into a run folder."""
 
@@ -57,8 +59,8 @@ def is_partial(name: str) -> bool:
 
 
 STARTUP_FILES = {
-    *(LOCK_FILE, ENVIRONMENT_FILE, PREPARATION_FILE, BASELINES_FOLDER),
-    *map(partial_name, (ENVIRONMENT_FILE, PREPARATION_FILE, EXPERIMENT_FILE)),
+    *(LOCK_FILE, ENVIRONMENT_FILE, PREPARATION_FILE, START_FILE, BASELINES_FOLDER),
+    *map(partial_name, (ENVIRONMENT_FILE, PREPARATION_FILE, START_FILE, EXPERIMENT_FILE)),
 }
 """A folder with no others is not yet a run."""
 

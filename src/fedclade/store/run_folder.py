@@ -60,9 +60,18 @@ class RunFolder:
 
     @classmethod
     def create(
-        cls, path: Path, experiment: str, environment: Mapping[str, object], preparation: bytes = b""
+        cls,
+        path: Path,
+        experiment: str,
+        environment: Mapping[str, object],
+        preparation: bytes = b"",
+        start: bytes = b"",
     ) -> "RunFolder":
-        """A new folder, held by this process. `preparation`: how raw data became inputs, as JSON."""
+        """A new folder, held by this process.
+
+        `preparation` is how raw data became inputs, as JSON; `start` the weights that training starts from, if they
+        were given.
+        """
         if not files.is_free(path):
             holder = lock.holder_of(path)
             got = f"a run that {holder} is writing" if holder else "something that is there already"
@@ -76,8 +85,9 @@ class RunFolder:
                 folder.close()
                 raise lock.locked_error(path, "a run that was started at the same time")
             write_file(path / files.ENVIRONMENT_FILE, json.dumps(environment, indent=2).encode())
-            if preparation:
-                write_file(path / files.PREPARATION_FILE, preparation)
+            for name, content in ((files.PREPARATION_FILE, preparation), (files.START_FILE, start)):
+                if content:
+                    write_file(path / name, content)
             write_file(path / files.EXPERIMENT_FILE, experiment.encode())  # last: a folder with both is a run
             folder._experiment_digest = digest(experiment.encode())
             folder._start_logs()
@@ -158,6 +168,7 @@ class RunFolder:
                     files.EXPERIMENT_FILE: self._experiment_digest,
                     files.RESULT_FILE: digest(verdict),
                     **{name: digest(each) for name, each in own.items()},
+                    **({files.START_FILE: digest(start)} if (start := self.start()) else {}),
                     **self._array_files(),
                 },
             }
@@ -262,10 +273,11 @@ class RunFolder:
 
     def preparation(self) -> bytes:
         """How raw data became inputs, as JSON; empty where they were inputs already."""
-        try:
-            return (self.path / files.PREPARATION_FILE).read_bytes()
-        except FileNotFoundError:
-            return b""
+        return self._read_optional(files.PREPARATION_FILE)
+
+    def start(self) -> bytes:
+        """The weights that training started from, as safetensors; empty where they were random."""
+        return self._read_optional(files.START_FILE)
 
     @overload
     def events(self) -> Iterator[Event]: ...
@@ -307,6 +319,12 @@ class RunFolder:
         """The files of arrays that events name, with their SHA-256."""
         named = [event.arrays for event in self.events(FactsEvent) if event.arrays is not None]
         return {array_path(each): each.sha256 for each in named}
+
+    def _read_optional(self, name: str) -> bytes:
+        try:
+            return (self.path / name).read_bytes()
+        except FileNotFoundError:
+            return b""
 
     def _read_json(self, name: str) -> dict[str, object]:
         try:

@@ -41,6 +41,7 @@ def play_run(
     late: tuple[ClientId, ...] = (),
     fleet: Callable[[Net], AbstractContextManager[Fleet]] | None = None,
     selection: Selection = AT_RANDOM,
+    local: LocalTraining = LOCAL,
 ) -> tuple[dict[str, object], Assignment]:
     """The verdict and the models of a run; a folder that is there is resumed."""
     made = net_for(net, federation.shape, federation.classes, task=federation.task)
@@ -51,7 +52,7 @@ def play_run(
 
     there = is_run(path)
     plan = RunSettings(rounds=rounds, participation=participation, evaluate_every=2, seed=seed)
-    experiment = Experiment({}, method, local=LOCAL, run=plan, selection=selection)
+    experiment = Experiment({}, method, local=local, run=plan, selection=selection)
     if fleet is None:
         here = simulated_fleet(federation, made, workers=workers, wire=wire)
         opened: AbstractContextManager[Fleet] = replace(here, transport=AlteredTransport(here.transport, late=late))

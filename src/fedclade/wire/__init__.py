@@ -3,8 +3,8 @@
 A new verb is one entry of the table (`verbs.py`) and one handler at the client (`fedclade.client.handlers`).
 """
 
-from fedclade.wire.forms import Form, quote
+from fedclade.wire.forms import Form, has_overflow, quote
 from fedclade.wire.message import Arrays, Arrival, Refusal, Reply, Request
 from fedclade.wire.verb import AnyVerb, Verb
 
-__all__ = ["AnyVerb", "Arrays", "Arrival", "Form", "Refusal", "Reply", "Request", "Verb", "quote"]
+__all__ = ["AnyVerb", "Arrays", "Arrival", "Form", "Refusal", "Reply", "Request", "Verb", "has_overflow", "quote"]

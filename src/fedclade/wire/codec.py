@@ -19,7 +19,7 @@ def round_header(now: Round) -> dict[str, object]:
 
 
 def read_round(header: Header) -> Round:
-    return Round(**{**header, "local": LocalTraining(**header["local"])})
+    return Round(**{**header, "local": build_settings(LocalTraining, header["local"], where="local")})
 
 
 def request_header(request: AnyRequest) -> dict[str, object]:

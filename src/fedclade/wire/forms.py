@@ -47,6 +47,14 @@ class Form:
         return ""
 
 
+def has_overflow(array: object) -> bool:
+    """Whether a number in it is not finite, or larger than any weight may be."""
+    if not isinstance(array, np.ndarray) or not np.issubdtype(array.dtype, np.floating):
+        return False
+    largest = float(np.max(np.abs(array), initial=0))
+    return not largest <= MAX_MAGNITUDE  # NaN is in no range
+
+
 def number_form(dtype: DTypeLike = np.float64, **bounds: float) -> Form:
     return Form(dtype, (), **bounds)  # type: ignore[arg-type]  # the bounds have names
 

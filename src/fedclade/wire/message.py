@@ -54,6 +54,8 @@ class Refusal:
     verb: str
     """The verb that was asked, or "enrol"."""
     reason: str
+    overflow: bool = False
+    """Whether it has numbers that are not finite or too large, as training that diverges gives them."""
 
 
 Arrival: TypeAlias = Reply | Refusal

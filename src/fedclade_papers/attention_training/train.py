@@ -9,6 +9,7 @@ from pydantic import Field
 
 from fedclade.core import InputError, LocalTraining, Row, Rows, generator, settings
 from fedclade.core.settings import settings_table
+from fedclade.core.training import SGD
 from fedclade.data.examples import Source
 from fedclade.methods.abc.attention import MAX_UNPROJECTED, PROJECTED_WIDTH
 from fedclade.methods.abc.cosine_attention import RoundPair, fit_temperature, pair_of, prediction_error
@@ -60,7 +61,7 @@ def train_network(source: Source, how: AttentionTraining, progress: AttentionPro
     settings = {"start": how.start} if how.net == "abc_cnn" else {}
     net = net_for(how.net, federation.shape, federation.classes, settings)
     reference = reference_of(source, federation, how.reference, how.seed) if how.kind == "attention" else None
-    local = LocalTraining(steps=how.steps, batch=how.batch, lr=how.lr, momentum=how.momentum)
+    local = LocalTraining(steps=how.steps, batch=how.batch, lr=how.lr, optimizer=SGD(momentum=how.momentum))
     run = partial(run_with_server, federation, reference, net, local=local, rounds=how.rounds, seed=how.seed)
     recipe: dict[str, object] = {"source": source.name, "world": "dominant", **settings_table(how)}
     if how.kind == "attention+":

@@ -11,6 +11,7 @@ import torch
 import fedclade as fc
 from fedclade.api import Settings
 from fedclade.core import Assignment, LocalTraining, Round
+from fedclade.core.training import SGD
 from fedclade.data import Federation
 from fedclade.fleet.simulated import simulated_fleet
 from fedclade.nets import net_for
@@ -26,7 +27,7 @@ def test_a_gradient_is_that_of_all_examples_and_of_the_whole_net(name: str, two_
     net = net_for(name, two_groups.shape, two_groups.classes)
     first, clients = net.initial_row(0), two_groups.clients[:2]
     with simulated_fleet(two_groups, net, workers=0) as fleet:
-        now = Round(1, 0, 1.0, LocalTraining(epochs=2, batch=5, lr=0.3, momentum=0.9))
+        now = Round(1, 0, 1.0, LocalTraining(epochs=2, batch=5, lr=0.3, optimizer=SGD(momentum=0.9)))
         found = fc.CFL(similarity="gradients").directions(Assignment.of_one(first, clients), fleet, now)
     for client in clients:
         module, part = net.module(first).eval(), two_groups[client].train

@@ -9,6 +9,7 @@ import pytest
 
 import fedclade as fc
 from fedclade.core import Assignment, InputError, LocalTraining, Round, Row, Rows
+from fedclade.core.training import SGD
 from fedclade.data import Federation
 from fedclade.data.registry import source_named
 from fedclade.fleet.simulated import simulated_fleet
@@ -18,7 +19,7 @@ from fedclade_papers.attention_training.train import AttentionTraining, train_ne
 from fedclade_papers.worlds.dominant import Dominant
 
 DIGITS = source_named("digits").load()
-LOCAL = LocalTraining(steps=2, batch=5, lr=0.1, momentum=0.9)
+LOCAL = LocalTraining(steps=2, batch=5, lr=0.1, optimizer=SGD(momentum=0.9))
 
 
 @pytest.fixture(scope="module")

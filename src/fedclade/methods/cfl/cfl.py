@@ -112,14 +112,19 @@ class CFL:
     def directions(
         self, sent: Assignment, fleet: Fleet, now: Round, trained: Updates | None = None
     ) -> dict[ClientId, Update]:
-        """What is compared of each client: its update (equation 40), or its full gradient with the sign of one."""
+        """What is compared of each client: its update (equation 40), or its full gradient with the sign of one.
+
+        An update is divided by what the schedule has made of the step size: that its norm falls must mean that the
+        client has come to rest, and not that it takes smaller steps.
+        """
+        scale = 1.0 if self.similarity == "gradients" else now.lr_scale
         if self.similarity == "gradients":
-            full = replace(FULL_GRADIENT_STEP, blind=now.local.blind)
+            full = replace(FULL_GRADIENT_STEP, class_weights=now.local.class_weights, blind=now.local.blind)
             trained = fleet.train(sent, replace(now, local=full, dropout=False))
         elif trained is None:
             trained = fleet.train(sent, now)
         return {
-            client: Update(row - sent.row_of(client), int(examples), now.number)
+            client: Update((row - sent.row_of(client)) / np.float32(scale), int(examples), now.number)
             for client, row, examples in zip(trained.clients, trained.rows, trained.examples, strict=True)
         }
 

@@ -114,7 +114,7 @@ class FoundGroups:
         )
 
     def __repr__(self) -> str:
-        sizes = ", ".join(str(len(members)) for members in self.groups)
+        sizes = name_list([str(len(members)) for members in self.groups])
         outliers = f"{len(self.outliers)} outliers"
         return f"FoundGroups({self.count} groups of {sizes} clients, {outliers}, {self.confidence:.2f})"
 
