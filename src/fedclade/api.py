@@ -28,8 +28,9 @@ from fedclade.methods import FLT, AnyMethod, FoundGroups, Selection
 from fedclade.nets import NETS, Module
 from fedclade.nets.own_task import OwnTask
 from fedclade.nets.registry import architecture_named
-from fedclade.report.comparison import HEADINGS, ComparisonRow, as_text, compare_runs
+from fedclade.report.comparison import ComparisonRow, compare_runs
 from fedclade.report.html import write_report
+from fedclade.report.tables import main_table
 from fedclade.runs import compare as comparing
 from fedclade.runs import group_search as finding
 from fedclade.runs import run as runs
@@ -168,11 +169,13 @@ class Comparison:
         return f"Comparison({methods}: {self._runs_text()})"
 
     def __str__(self) -> str:
-        return f"{text_table(HEADINGS, [as_text(line) for line in self.lines])}\n{self._runs_text()}"
+        table = main_table(self.lines)
+        return f"{text_table(table.headings, table.rows)}\n{self._runs_text()}"
 
     def _repr_html_(self) -> str:
         """The table, for a notebook."""
-        return html_table(self._runs_text(), HEADINGS, [as_text(line) for line in self.lines])
+        table = main_table(self.lines)
+        return html_table(self._runs_text(), table.headings, table.rows)
 
     def _runs_text(self) -> str:
         rounds = " or ".join(dict.fromkeys(count_text(rounds_of(run.result), "round") for run in self.runs))

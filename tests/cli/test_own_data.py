@@ -58,9 +58,14 @@ def test_a_file_is_run_with_baselines_and_the_folder_is_a_run(capsys: pytest.Cap
 @pytest.mark.usefixtures("machines")
 def test_a_person_is_told_what_was_left_out(capsys: pytest.CaptureFixture[str]) -> None:
     out = output_of(f"run machines.csv {COLUMNS} --out run {QUICK}", capsys)
-    first, _, *methods, report, run = out.splitlines()
+    first, *lines, report, run = out.splitlines()
+    ends = [at for at, line in enumerate(lines) if not line]
+    tables = [
+        [line.split()[0] for line in lines[start + 1 : end]] for start, end in ((0, ends[0]), (ends[0] + 1, ends[1]))
+    ]
     assert first.startswith("Note: columns left out: 'Unnamed: 0'")
-    assert [line.split()[0] for line in methods] == ["flt", "fedavg", "local"]
+    assert tables == [["flt", "fedavg", "local", "(most"]] * 2
+    assert "flt" in lines[ends[1] + 1]  # which one was best
     assert (report, run) == ("Report: run/report.html", "Run: run")
 
 

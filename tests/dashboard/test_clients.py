@@ -19,7 +19,7 @@ from fedclade.dashboard.run_cache import RunCache
 
 def by_name(clients: RunClients) -> dict[str, tuple[int, float | None, int, int]]:
     return {
-        member.name: (member.group, member.accuracy and round(member.accuracy, 6), member.bytes, member.took_part)
+        member.name: (member.group, member.value and round(member.value, 6), member.bytes, member.took_part)
         for member in clients.members.values()
     }
 
@@ -33,13 +33,13 @@ def test_members_by_hand(tmp_path: Path) -> None:
         "c": (1, 0.535, 750, 3),
         "d": (1, 0.5375, 750, 3),
     }
-    assert [member.name for member in clients.worst_first()] == ["a", "b", "c", "d"]
+    assert [member.name for member in clients.worst_first(False)] == ["a", "b", "c", "d"]
     groups = clients.groups(max_named=1)
-    shown = [(group.number, group.size, round(group.accuracy or 0, 6)) for group in groups]
+    shown = [(group.number, group.size, round(group.value or 0, 6)) for group in groups]
     assert shown == [(0, 2, 0.53125), (1, 2, 0.53625)]
     assert [[member.name for member in group.first_members] for group in groups] == [["a"], ["c"]]
     history = clients.history(key("c"))
-    reached = [(moment.round, round(moment.accuracy or 0, 6)) for moment in history]
+    reached = [(moment.round, round(moment.value or 0, 6)) for moment in history]
     assert reached == [(1, 0.515), (2, 0.525), (3, 0.535)]
     with pytest.raises(KeyError):
         clients.history("nobody")

@@ -29,9 +29,9 @@ def test_every_state_is_told(tmp_path: Path) -> None:
     states = {name: run.state for name, run in runs.items()}
     assert states == {"done": "finished", "group/going": "running", "left": "stopped"}
     assert next(iter(runs)) == "group/going"  # running ones come first
-    assert (runs["done"].round, runs["done"].rounds, runs["done"].accuracy) == (3, 3, 0.53)
+    assert (runs["done"].round, runs["done"].rounds, runs["done"].value) == (3, 3, 0.53)
     going = runs["group/going"]
-    assert (going.round, going.percent_done, going.accuracy) == (1, 10, 0.25)
+    assert (going.round, going.percent_done, going.value) == (1, 10, 0.25)
     assert (runs["left"].groups, runs["left"].method, runs["left"].seed) == (2, "flt", 3)
     running.folder.close()
     assert listed(tmp_path)["group/going"].state == "stopped"
@@ -79,7 +79,7 @@ def test_words_in_the_place_of_numbers_are_no_numbers(tmp_path: Path) -> None:
     (path / "experiment.toml").write_text('[run]\nrounds = "<b>"\nseed = []\n[method]\nname = {a = 1}')
     (path / "result.json").write_text(json.dumps({"accuracy": "<b>", "group_count": [], "rounds": None}))
     run = listed(tmp_path)["odd"]
-    assert (run.rounds, run.round, run.seed, run.percent_done, run.accuracy, run.groups) == (0, 0, 0, 0, None, None)
+    assert (run.rounds, run.round, run.seed, run.percent_done, run.value, run.groups) == (0, 0, 0, 0, None, None)
     assert run.method == '{"a": 1}'
 
 
@@ -123,7 +123,7 @@ def test_what_has_not_changed_is_not_read_again(tmp_path: Path, monkeypatch: pyt
     changed = json.loads(result.read_text())
     result.write_text(json.dumps({**changed, "accuracy": 0.99}))
     os.utime(result, (time.time() + 5, time.time() + 5))
-    assert {run.name: run.accuracy for run in runs.runs().values()} == {"one": 0.99, "two": 0.53}
+    assert {run.name: run.value for run in runs.runs().values()} == {"one": 0.99, "two": 0.53}
     assert {path.parent.name for path in read} == {"one"}
 
 

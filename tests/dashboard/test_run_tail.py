@@ -26,7 +26,7 @@ def test_curves_and_groups_by_hand(tmp_path: Path) -> None:
     run.round(2, 0.5, {"a": 0, "b": 0, "c": 1, "d": 1}, splits=[{"cluster": 0}])
     second = first.read_on(log)
     assert [point.round for point in second.points] == [1, 2]
-    assert [point.accuracy for point in second.points] == [0.25, 0.5]
+    assert [point.value for point in second.points] == [0.25, 0.5]
     # 100 bytes at the start, then 0.6 + 0.4 MB in a round
     assert [round(point.megabytes, 6) for point in second.points] == [1.0001, 2.0001]
     # clients a to d have 0.5 + 0, 1, 2, 3 quarters of a hundredth

@@ -11,10 +11,12 @@ import fedclade as fc
 from fedclade.api import Settings
 from fedclade.core import InputError
 from fedclade.data import Federation
-from fedclade.report.comparison import as_text, compare_runs
+from fedclade.report.comparison import compare_runs
 from fedclade.report.harm import harmed_by_run
-from fedclade.report.html import summary_sentence, write_report
+from fedclade.report.html import write_report
 from fedclade.report.run_data import read_run
+from fedclade.report.summary import summarise
+from fedclade.report.tables import main_table, metric_table
 from fedclade.store.run_folder import RunFolder
 from report.parsing import check_page
 
@@ -31,8 +33,8 @@ def test_the_page_shows_what_the_runs_say(comparison: fc.Comparison, tmp_path: P
     path = comparison.report(tmp_path / "report.html")
     assert path.stat().st_size < 8e6  # plotly is in it, once
     page = check_page(path)
-    for line in comparison.lines:
-        for cell in as_text(line):
+    for table in (main_table(comparison.lines), metric_table(comparison.lines)):
+        for cell in (*table.headings, *(cell for row in table.rows for cell in row)):
             assert cell in page.text
     for run in comparison.runs:
         assert str(run.result["model_hash"]) in page.text
@@ -81,9 +83,9 @@ def test_the_verdict_leaves_out_what_is_not_known_and_says_what_is_within_noise(
     one, other = comparison.lines
 
     def said(first: float, second: float) -> str:
-        return summary_sentence(runs, [replace(one, value=first), replace(other, value=second)])
+        return summarise(runs, [replace(one, value=first), replace(other, value=second)]).sentence
 
-    same = summary_sentence(runs[:1], [one, replace(other, method="itself")][:1])
+    same = summarise(runs[:1], [one]).sentence
     assert re.match(
         r"fedavg reached \d+\.\d % mean accuracy, 95 % interval [\d.]+ to [\d.]+, over 6 clients in 2", same
     )

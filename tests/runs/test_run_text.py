@@ -10,7 +10,7 @@ import pytest
 import fedclade as fc
 from fedclade.core import Groups
 from fedclade.core.text_table import text_table
-from fedclade.runs.run_text import as_html, in_one_line, in_three_lines, metric_text
+from fedclade.runs.run_text import as_html, in_one_line, in_three_lines, value_text
 
 VERDICT: dict[str, object] = {
     "method": "flt",
@@ -65,11 +65,11 @@ def test_a_verdict_without_answers_or_of_an_earlier_version_has_texts_too() -> N
     ("name", "value", "expected"),
     [
         *(("accuracy", 0.123456, "12.3 %"), ("auc", 1.0, "100.0 %"), ("log_loss", 0.123456, "0.1235")),
-        *(("rmse", 12345.6, "1.235e+04"), ("cost of mine", 3, "3"), ("accuracy", None, "-"), ("r2", float("nan"), "-")),
+        *(("rmse", 12345.6, "12,346"), ("cost of mine", 3, "3"), ("accuracy", None, "-"), ("r2", float("nan"), "-")),
     ],
 )
 def test_a_metric_as_text(name: str, value: object, expected: str) -> None:
-    assert metric_text(name, value) == expected
+    assert value_text(name, value) == expected
 
 
 def test_a_table_as_text() -> None:

@@ -96,7 +96,7 @@ def test_training_that_still_rises_or_falls(values: list[float], name: str) -> N
     labels = [np.array([0, 1] * 5)] * 3
     scores = classes_of(labels, labels, ("a", "b"))
     history = [
-        EvaluationEvent(round=2 * number, metric="accuracy", metrics={"accuracy": value})
+        EvaluationEvent(round=1 + 2 * number, metric="accuracy", metrics={"accuracy": value})
         for number, value in enumerate(values)
     ]
     assert names_of(scores, history) == ([name] if name else [])
@@ -108,7 +108,7 @@ def test_curves_of_noise_alone_hardly_ever_rise_or_fall() -> None:
     warned = 0
     for seed in range(300):
         values = 0.7 + 0.03 * np.random.default_rng(seed).normal(size=20)
-        history = [EvaluationEvent(metric="accuracy", metrics={"accuracy": value}) for value in values]
+        history = [EvaluationEvent(round=1, metric="accuracy", metrics={"accuracy": value}) for value in values]
         warned += names_of(scores, history) != []
     assert warned / 300 <= 0.05 + 0.025  # 5 %, give or take two standard errors
 
@@ -120,9 +120,9 @@ def test_a_fall_of_an_error_is_better() -> None:
         (*count_numbers(task, mine, mine)[:1], np.zeros(0, np.int64), count_numbers(task, mine, mine)[1])
         for mine in labels
     ]
-    history = [EvaluationEvent(round=at, metric="rmse", metrics={"rmse": 9.0 - at}) for at in range(6)]
+    history = [EvaluationEvent(round=at, metric="rmse", metrics={"rmse": 9.0 - at}) for at in range(7)]
     found = find_warnings(scores_of(task, parts, 30), history)
-    assert [each.text for each in found] == ["RMSE still falls: by 4 from round 1 to 5; run more rounds"]
+    assert [each.text for each in found] == ["RMSE still falls: by 4 from round 2 to 6; run more rounds"]
 
 
 def test_where_nobody_answered() -> None:

@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fedclade.cli.own_options import OwnTable, takes_own_data
-from fedclade.cli.screen import Json, Quiet, emit, emit_csv, print_notes, print_table, progress_bars
+from fedclade.cli.screen import Json, Quiet, emit, emit_csv, print_notes, print_table, printable, progress_bars
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fedclade.report.comparison import ComparisonRow
+    from fedclade.report.summary import Summary
     from fedclade.runs.experiment import Experiment
     from fedclade.runs.run import Run
 
@@ -79,8 +83,11 @@ def write_experiment(experiment: "Experiment", path: Path) -> None:
 
 def run_own_data(experiment: "Experiment", folder: Path, as_json: bool, quiet: bool) -> None:
     """Train on own data, with baselines; print what came out, and write a report."""
-    from fedclade.report.comparison import HEADINGS, as_text, compare_runs
+    from fedclade.report.comparison import comparison_rows
     from fedclade.report.html import write_report
+    from fedclade.report.run_data import read_run
+    from fedclade.report.summary import summarise
+    from fedclade.report.tables import as_table
     from fedclade.runs.divergence import check_divergence
     from fedclade.runs.own_runs import run_with_baselines
     from fedclade.store.files import REPORT_FILE
@@ -91,16 +98,20 @@ def run_own_data(experiment: "Experiment", folder: Path, as_json: bool, quiet: b
         )
     folders = [each.folder for each in (done, *baselines)]
     report = write_report(folders, folder / REPORT_FILE)
-    notes = done.notes
+    read = [read_run(each) for each in folders]
+    notes, lines = done.notes, comparison_rows(read)
+    summary = summarise(read, lines)
     if as_json:
-        kept = ("method", "accuracy", "groups", "diverged")
-        lines = [{name: each.result.get(name) for name in kept} for each in baselines]
-        emit({**done.result, "baselines": lines, "notes": notes, "report": str(report)})
+        kept = ("method", "accuracy", "metric", "metrics", "interval", "groups", "diverged")
+        baselines_found = [{name: each.result.get(name) for name in kept} for each in baselines]
+        found = {"baselines": baselines_found, "methods": as_table(lines), **summary.as_json()}
+        emit({**done.result, **found, "notes": notes, "report": str(report)})
     else:
         if not quiet:
             print_notes(notes)
             print_training_notes([done, *baselines])
-        print_table(HEADINGS, [as_text(line) for line in compare_runs(folders)])
+        print_lines(lines)
+        print_summary(summary)
         print_training_path(done, quiet)
         print(f"Report: {report}")
         print(f"Run: {done.result['run']}")
@@ -211,15 +222,11 @@ def compare_and_report(
     as_csv: bool = False,
 ) -> None:
     """Compare, print the table, write the report."""
-    from fedclade.report.comparison import (
-        HEADINGS,
-        TARGET_HEADINGS,
-        as_table,
-        as_text,
-        as_text_with_target,
-        compare_runs,
-    )
+    from fedclade.report.comparison import comparison_rows
     from fedclade.report.html import write_report
+    from fedclade.report.run_data import read_run
+    from fedclade.report.summary import summarise
+    from fedclade.report.tables import as_table, baseline_entry, flat_rows
     from fedclade.runs import compare as comparing
     from fedclade.runs.divergence import check_divergence
     from fedclade.store.files import REPORT_FILE
@@ -232,20 +239,21 @@ def compare_and_report(
             progress_for=lambda path: bar_for(path.name),
         )
     folders = [each.folder for each in done]
-    lines = compare_runs(folders, target)
+    read = [read_run(each) for each in folders]
+    lines = comparison_rows(read, target)
+    summary = summarise(read, lines)
     if not (quiet or as_json or as_csv):
         print_notes(done[0].notes)
         print_training_notes(done)
     report = write_report(folders, out / REPORT_FILE, target)
     if as_json:
-        emit({"methods": as_table(lines), "runs": [dict(each.result) for each in done], "report": str(report)})
+        found = {"methods": as_table(lines), "baseline": baseline_entry(lines), **summary.as_json()}
+        emit({**found, "runs": [dict(each.result) for each in done], "report": str(report)})
     elif as_csv:
-        emit_csv(as_table(lines))
+        emit_csv(flat_rows(lines))
     else:
-        if target is None:
-            print_table(HEADINGS, [as_text(line) for line in lines])
-        else:
-            print_table(HEADINGS + TARGET_HEADINGS, [as_text_with_target(line) for line in lines])
+        print_lines(lines, with_target=target is not None)
+        print_summary(summary)
         print(f"Report: {report}")
     check_divergence([each.result for each in done])
 
@@ -263,7 +271,9 @@ def print_training_notes(runs: Sequence["Run"]) -> None:
 
 def show(done: "Run", as_json: bool, quiet: bool) -> None:
     """The verdict of one run."""
-    from fedclade.report.comparison import HEADINGS, as_text, compare_runs
+    from fedclade.report.comparison import comparison_rows
+    from fedclade.report.run_data import read_run
+    from fedclade.report.summary import summarise
     from fedclade.runs.divergence import check_divergence
 
     if as_json:
@@ -271,7 +281,29 @@ def show(done: "Run", as_json: bool, quiet: bool) -> None:
     else:
         if not quiet:
             print_notes([*done.notes, *done.training_notes])
-        print_table(HEADINGS, [as_text(line) for line in compare_runs([done.folder])])
+        read = [read_run(done.folder)]
+        lines = comparison_rows(read)
+        print_lines(lines)
+        print_summary(summarise(read, lines))
         print_training_path(done, quiet)
         print(f"Run: {done.result['run']}")
     check_divergence([done.result])
+
+
+def print_lines(lines: "Sequence[ComparisonRow]", *, with_target: bool = False) -> None:
+    """Two tables: the main metric and the cost of each method, and all other metrics."""
+    from fedclade.report.tables import main_table, metric_table
+
+    main, others = main_table(lines, with_target=with_target), metric_table(lines)
+    print_table(main.headings, main.rows)
+    if len(others.headings) > 1:
+        print()
+        print_table(others.headings, others.rows)
+
+
+def print_summary(summary: "Summary") -> None:
+    """Which method is best, or what one has reached; and the warnings, a line each."""
+    print()
+    print(printable(summary.sentence))
+    for warning in summary.warning_texts():
+        print(printable(f"Warning: {warning}"))

@@ -8,6 +8,8 @@ import typer
 from fedclade.cli.screen import Json, Quiet, emit, print_table
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fedclade.store.run_folder import RunFolder
 
 app = typer.Typer(no_args_is_help=True, help="List runs, or show one.")
@@ -29,8 +31,9 @@ def list_runs(
     if as_json:
         emit({"runs": found})
     elif found or not quiet:
-        headings = ("run", "state", "method", "round", "accuracy")
-        print_table(headings, [[format_cell(one[heading]) for heading in headings] for one in found], left=3)
+        names = ("run", "state", "method", "round")
+        rows = [[*(str(one[name] or "-") for name in names), result_text(one)] for one in found]
+        print_table((*names, "result"), rows, left=3)
 
 
 @app.command("show")
@@ -117,17 +120,33 @@ def overview(run: "RunFolder") -> dict[str, object]:
         asked = tomllib.loads(run.experiment_toml())
         rounds, method = asked["run"]["rounds"], asked["method"]["name"]
         rounds_seen = [event.round for event in run.events(RoundEvent)]
-        accuracies = [event.accuracy for event in run.events(EvaluationEvent)]
+        evaluations = [*run.events(EvaluationEvent)]
         state = state_of(run)
     except (Damaged, ValueError, KeyError, TypeError):
-        return {"run": str(run.path), "state": "damaged", "method": None, "round": None, "accuracy": None}
+        unknown = dict.fromkeys(("method", "round", "accuracy", "metric", "value"))
+        return {"run": str(run.path), "state": "damaged", **unknown}
+    last = evaluations[-1] if evaluations else EvaluationEvent()
     return {
         "run": str(run.path),
         "state": state,
         "method": method,
         "round": f"{rounds_seen[-1] if rounds_seen else 0}/{rounds}",
-        "accuracy": accuracies[-1] if accuracies else None,
+        "accuracy": last.accuracy,
+        "metric": last.metric or "accuracy",
+        "value": last.value,
     }
+
+
+def result_text(seen: "Mapping[str, object]") -> str:
+    """The main metric of a run, with its name unless it is the accuracy."""
+    from fedclade.core.metric_text import metric_text
+    from fedclade.core.task import METRIC_KINDS, MetricKind
+
+    name, value = str(seen["metric"]), seen["value"]
+    if not isinstance(value, int | float):
+        return "-"
+    text = metric_text(float(value), METRIC_KINDS.get(name, MetricKind(name)))
+    return text if name == "accuracy" else f"{METRIC_KINDS.get(name, MetricKind(name)).label} {text}"
 
 
 def state_of(run: "RunFolder") -> str:
@@ -135,8 +154,3 @@ def state_of(run: "RunFolder") -> str:
     if run.is_finished:
         return "diverged" if run.result().get("diverged") is True else "finished"
     return "running" if run.writer else "stopped"
-
-
-def format_cell(value: object) -> str:
-    """A cell of the list."""
-    return "-" if value is None else f"{100 * value:.1f} %" if isinstance(value, float) else str(value)

@@ -6,7 +6,7 @@ from fedclade.core.task import MetricKind
 
 
 def metric_text(value: float | None, kind: MetricKind) -> str:
-    """A share in percent, another number with three digits; "-" where it is not known."""
+    """A share in percent, another number with four digits; "-" where it is not known."""
     if value is None or math.isnan(value):
         return "-"
     return f"{100 * value:.1f} %" if kind.unit == "share" else number_text(value)
@@ -26,4 +26,5 @@ def change_text(change: float, kind: MetricKind) -> str:
 
 
 def number_text(value: float) -> str:
-    return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.3g}"
+    """A number with four digits, or all those before the point."""
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.4g}"

@@ -11,7 +11,8 @@ A task belongs to a federation and travels to sites with every message; what of 
 `fedclade.nets.losses`.
 """
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -190,3 +191,9 @@ def metric_kind(name: str, task: Task | None = None) -> MetricKind:
     if task is not None and name in task.metrics:
         return MetricKind(name, lower_is_better=name in task.lower_is_better)
     return METRIC_KINDS.get(name, MetricKind(name))
+
+
+def kind_of_metric(task: str, name: str, lower_is_better: Collection[str]) -> MetricKind:
+    """How a metric is read of which only this is known; one of an own task by its own name, whatever that is here."""
+    known = MetricKind(name) if task == "own" else METRIC_KINDS.get(name, MetricKind(name))
+    return replace(known, lower_is_better=name in lower_is_better)

@@ -18,6 +18,8 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
 from fedclade.core import Damaged, InputError
+from fedclade.core.metric_text import metric_text
+from fedclade.core.task import MetricKind
 from fedclade.dashboard.clients import SHOWN_CLIENTS, SHOWN_GROUPS, last_lines
 from fedclade.dashboard.guard import Guard
 from fedclade.dashboard.listing import RUNNING
@@ -38,7 +40,6 @@ from fedclade.dashboard.streams import (
 from fedclade.report.palette import css_properties
 from fedclade.store.client_table import CLIENT_SCHEMA
 from fedclade.store.files import EXPERIMENT_FILE
-from fedclade.store.json_values import number
 
 STATIC = Path(__file__).parent / "static"
 STATIC_TYPES = {
@@ -69,14 +70,20 @@ def make_templates() -> Environment:
         SHOWN_EVENT_LINES=SHOWN_EVENT_LINES,
         plotly=plotly_version(),
     )
-    templates.filters.update(percent=percent, duration_text=duration_text, megabytes=megabytes, points=points)
+    templates.filters.update(metric_text=metric_text, named_value=named_value, with_capital=with_capital)
+    templates.filters.update(duration_text=duration_text, megabytes=megabytes, points=points)
     return templates
 
 
-def percent(share: object) -> str:
-    """A share from 0 to 1 as text."""
-    found = number(share)
-    return "-" if found is None else f"{100 * found:.1f} %"
+def named_value(value: float | None, kind: MetricKind) -> str:
+    """A metric as text, with its name unless it is the accuracy: other runs may have another one."""
+    text = metric_text(value, kind)
+    return text if value is None or kind.label == "accuracy" else f"{kind.label} {text}"
+
+
+def with_capital(label: str) -> str:
+    """A label as the first word of a title."""
+    return label[:1].upper() + label[1:]
 
 
 def megabytes(count: float) -> str:
@@ -245,6 +252,7 @@ class Pages:
             template,
             runs_with_tails=runs_with_tails,
             curves=json.dumps(curves),
+            title=with_capital(runs_with_tails[0][0].metric.label),
             query="&".join(f"run={key}" for key in wanted),
             version=version,
             live=any(run.may_change for run, _ in runs_with_tails),

@@ -1,5 +1,6 @@
-"""The clients of a run: accuracy, loss and group of each now, and its history."""
+"""The clients of a run: main metric, loss and group of each now, and its history."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +31,8 @@ class Member:
     """Its name in addresses."""
     name: str
     group: int
-    accuracy: float | None
+    value: float | None
+    """Of the main metric."""
     loss: float | None
     bytes: int
     took_part: int
@@ -42,7 +44,8 @@ class ClientRound:
     """A client in one round."""
 
     round: int
-    accuracy: float | None
+    value: float | None
+    """Of the main metric."""
     loss: float | None
     group: int
     bytes: int
@@ -55,8 +58,8 @@ class Group:
 
     number: int
     size: int
-    accuracy: float | None
-    """Mean over its clients."""
+    value: float | None
+    """The mean over its clients of the main metric."""
     first_members: tuple[Member, ...]
 
 
@@ -70,14 +73,18 @@ class RunClients:
     ids: Mapping[str, str]
     """The name of each, by key."""
 
-    def worst_first(self) -> list[Member]:
+    def worst_first(self, lower_is_better: bool) -> list[Member]:
         """The clients of a table: the worst first, those that were never evaluated last."""
-        known = sorted(self.members.values(), key=lambda member: 2.0 if member.accuracy is None else member.accuracy)
-        return known[:SHOWN_CLIENTS]
+        sign = -1 if lower_is_better else 1
 
-    def accuracies(self) -> list[float]:
-        """The accuracy of every client that was evaluated."""
-        return [round(member.accuracy, 4) for member in self.members.values() if member.accuracy is not None]
+        def place(member: Member) -> float:
+            return math.inf if member.value is None else sign * member.value
+
+        return sorted(self.members.values(), key=place)[:SHOWN_CLIENTS]
+
+    def values(self) -> list[float]:
+        """The main metric of every client that was evaluated."""
+        return [float(f"{member.value:.4g}") for member in self.members.values() if member.value is not None]
 
     def groups(self, max_named: int = 12) -> list[Group]:
         """The groups by their numbers, each with its first clients."""
@@ -86,7 +93,7 @@ class RunClients:
             by_group.setdefault(member.group, []).append(member)
         found: list[Group] = []
         for group, members in sorted(by_group.items()):
-            known = [member.accuracy for member in members if member.accuracy is not None]
+            known = [member.value for member in members if member.value is not None]
             mean = float(np.mean(known)) if known else None
             found.append(Group(group, len(members), mean, tuple(members[:max_named])))
         return found
@@ -97,7 +104,7 @@ class RunClients:
         return [
             ClientRound(
                 line["round"] or 0,
-                number(line["accuracy"]),
+                number(line["metric"]),
                 number(line["loss"]),
                 line["group"] or 0,
                 line["bytes"] or 0,
@@ -127,7 +134,7 @@ def read_clients(run: Path) -> RunClients:
             key=key,
             name=short_text(line["client"]),
             group=line["group_last"] or 0,
-            accuracy=number(line["accuracy_last"]),
+            value=number(line["metric_last"]),
             loss=number(line["loss_last"]),
             bytes=line["bytes_sum"] or 0,
             took_part=line["took_part_sum"] or 0,
@@ -140,7 +147,7 @@ def read_clients(run: Path) -> RunClients:
 def last_lines(table: pa.Table) -> list[dict[str, Any]]:
     """For each client its last values and its sums, in the order of names."""
     last = table.group_by("client", use_threads=False).aggregate(
-        [("accuracy", "last"), ("loss", "last"), ("group", "last"), ("bytes", "sum"), ("took_part", "sum")]
+        [("metric", "last"), ("loss", "last"), ("group", "last"), ("bytes", "sum"), ("took_part", "sum")]
     )
     return sorted((line for line in last.to_pylist() if line["client"] is not None), key=lambda line: line["client"])
 
@@ -153,6 +160,8 @@ def clients_table(run: Path) -> pa.Table:
             table = pq.read_table(pa.BufferReader(done), schema=CLIENT_SCHEMA, use_threads=False)
         else:
             table = pa.Table.from_batches(whole_batches(content(run / CLIENTS_LOG)), CLIENT_SCHEMA)
+        values = pc.coalesce(table["metric"], table["accuracy"])  # a run of an earlier fedclade has no metric
+        table = table.set_column(table.schema.get_field_index("metric"), CLIENT_SCHEMA.field("metric"), values)
         table.validate(full=True)
     except (pa.ArrowException, OSError, ValueError):
         raise Damaged("the clients' table cannot be read", where=run.name, need="it as it was written") from None

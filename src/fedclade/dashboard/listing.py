@@ -8,16 +8,19 @@ import time
 import tomllib
 from collections import OrderedDict
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from fedclade.core.task import MetricKind
 from fedclade.dashboard.safe_reading import Mark, content, last_events, mark_of, short_text
+from fedclade.store.events import EvaluationEvent, from_json
 from fedclade.store.files import ENVIRONMENT_FILE, EVENTS_FILE, EXPERIMENT_FILE, RESULT_FILE
-from fedclade.store.json_values import as_object, count, number
+from fedclade.store.json_values import as_list, as_object, count
 from fedclade.store.lock import holder_of
 
 MAX_DEPTH = 2  # levels below the folder
 SCAN_SECONDS = 0.3  # for which the result of a scan is used again
+MAX_WARNINGS = 10
 MAX_LISTS = 32  # versions of the list that are kept, for pages that were made from them
 FILES = (EXPERIMENT_FILE, ENVIRONMENT_FILE, EVENTS_FILE, RESULT_FILE)
 Marks = tuple[Mark | None, ...]
@@ -38,12 +41,17 @@ class Overview:
     seed: int
     round: int
     rounds: int
-    accuracy: float | None
+    value: float | None
+    """Of the main metric."""
+    metric: MetricKind
+    """Which that is."""
     groups: int | None
     modified_seconds: float
     """Seconds since 1970."""
     trouble: str = ""
     """Why it is damaged."""
+    warnings: tuple[str, ...] = ()
+    """Of its verdict."""
 
     @property
     def may_change(self) -> bool:
@@ -151,9 +159,8 @@ def read_overview(path: Path, root: Path, marks: Marks) -> Overview:
         trouble = "result.json cannot be read"
     elif marks[3] is not None and marks[2] is None:
         trouble = "events.jsonl is missing"
-    accuracy, groups = (number(result.get(name)) for name in ("accuracy", "group_count"))
-    if evaluated is not None:
-        accuracy, groups = evaluated.accuracy, evaluated.group_count
+    warnings = as_list(result.get("warnings"))[:MAX_WARNINGS]
+    last = evaluated or evaluation_of(result)
     return Overview(
         key=key_of(os.fsencode(place)),
         name=short_text(place, 200),
@@ -163,11 +170,20 @@ def read_overview(path: Path, root: Path, marks: Marks) -> Overview:
         seed=count(section(asked, "run").get("seed")),
         round=played.round if played is not None else count(result.get("rounds")),
         rounds=count(section(asked, "run").get("rounds")),
-        accuracy=accuracy,
-        groups=None if groups is None else int(groups),
+        value=last.value,
+        metric=replace(last.metric_kind, label=short_text(last.metric_kind.label, 40)),
+        groups=None if last.group_count is None else int(last.group_count),
         modified_seconds=changed,
         trouble=trouble,
+        warnings=tuple(short_text(each.get("text", ""), 400) for each in warnings if isinstance(each, dict)),
     )
+
+
+def evaluation_of(result: Mapping[str, object]) -> EvaluationEvent:
+    """The evaluation of a verdict, whatever that is: it has the same keys."""
+    found = from_json({**result, "event": EvaluationEvent.kind})
+    assert isinstance(found, EvaluationEvent)
+    return found
 
 
 def key_of(name: bytes) -> str:

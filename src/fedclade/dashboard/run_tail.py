@@ -19,14 +19,19 @@ class Point:
     """One evaluation."""
 
     round: int
-    accuracy: float | None
+    value: float | None
+    """Of the main metric."""
     worst_tenth: float | None
     groups: int
     ari: float | None
     megabytes: float
     """Up and down since the start, evaluation left out."""
     by_group: tuple[float | None, ...]
-    """Mean accuracy of each group, where they are few."""
+    """Mean metric of each group, where they are few."""
+    label: str
+    """Of the metric."""
+    is_share: bool
+    """Shown in percent."""
 
 
 @dataclass(frozen=True)
@@ -96,14 +101,18 @@ class RunTail:
 
     def point(self, event: EvaluationEvent) -> Point:
         """An evaluation as a point of the curves."""
+        kind = event.metric_kind
+        groups = event.metric_by_group or event.accuracy_by_group
         return Point(
             round=event.round,
-            accuracy=event.accuracy,
+            value=event.value,
             worst_tenth=event.worst_tenth,
             groups=count(event.group_count),
             ari=event.ari,
             megabytes=self.megabytes_sent,
-            by_group=event.accuracy_by_group if len(event.accuracy_by_group) <= SHOWN_GROUPS else (),
+            by_group=groups if len(groups) <= SHOWN_GROUPS else (),
+            label=short_text(kind.label, 40),
+            is_share=kind.unit == "share",
         )
 
     @property

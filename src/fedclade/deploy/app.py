@@ -16,7 +16,7 @@ import numpy as np
 from fedclade.core import Damaged, InputError, Round
 from fedclade.core.preparation import Preparation, read_preparation
 from fedclade.core.settings import build_settings, settings_table
-from fedclade.core.task import LABEL_FORMS, Task, TaskKind
+from fedclade.core.task import LABEL_FORMS, Task, TaskKind, metric_kind
 from fedclade.data.recipe import SITES
 from fedclade.data.sites import SiteTables
 from fedclade.fleet import Fleet
@@ -33,6 +33,7 @@ from fedclade.runs.divergence import check_divergence
 from fedclade.runs.experiment import Experiment, FlowerSettings, read_experiment, without_keys
 from fedclade.runs.loop import RunProgress
 from fedclade.runs.run import Run, resume, start
+from fedclade.runs.run_text import main_metric_texts, value_text
 from fedclade.store.files import EXPERIMENT_FILE, PREPARATION_FILE
 from fedclade.store.run_folder import RunFolder
 
@@ -53,7 +54,8 @@ def main(path: Path, grid: Grid, config: Mapping[str, object], net: OwnNet | Non
         raise InputError("the run folder has no full path", where="run-config", got=got, need="/...")
     changes = shlex.split(str(config.get("set", "")))
     run = start_or_resume(read_experiment(path, changes), grid, folder, net)
-    log.info("fedclade: done, accuracy %.3f, model_hash %s", run.accuracy, run.result["model_hash"])
+    label, value, _, _ = main_metric_texts(run.result)
+    log.info("fedclade: done, %s %s, model_hash %s", label, value, run.result["model_hash"])
     check_divergence([run.result])
 
 
@@ -151,5 +153,5 @@ def backend_over(transport: Callable[[ModelSpec], FlowerTransport], spec: ModelS
 
 def log_progress(now: RunProgress) -> None:
     """A line for each round in Flower's log."""
-    accuracy_text = "" if now.accuracy is None else f", accuracy {now.accuracy:.3f}"
-    log.info("fedclade: round %d of %d%s", now.round, now.rounds, accuracy_text)
+    known = f", {metric_kind(now.metric).label} {value_text(now.metric, now.metrics.get(now.metric))}"
+    log.info("fedclade: round %d of %d%s", now.round, now.rounds, known if now.metric else "")

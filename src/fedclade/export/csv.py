@@ -15,10 +15,10 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 def write_csv(folder: RunFolder, out: Path) -> list[Path]:
     """Write rounds.csv and clients.csv; an unknown value is empty."""
     out.mkdir(parents=True, exist_ok=True)
-    rounds = [{"round": row.event.round, "time": row.event.time, **row.metrics} for row in round_rows(folder)]
+    rounds = [{**row.metrics, "round": row.event.round, "time": row.event.time} for row in round_rows(folder)]
     table = folder.clients()
     written = {
-        out / "rounds.csv": as_csv(COLUMNS, rounds),
+        out / "rounds.csv": as_csv(list(dict.fromkeys([*COLUMNS, *(name for row in rounds for name in row)])), rounds),
         out / "clients.csv": as_csv(table.column_names, table.to_pylist()),
     }
     for path, content in written.items():

@@ -20,7 +20,7 @@ class RoundRow:
 
     event: TrafficEvent
     metrics: Mapping[str, float | None]
-    """By the names of COLUMNS; those of an evaluation are None where there was none."""
+    """By the names of COLUMNS, then every metric of the task; those of an evaluation are None where there was none."""
 
     def known_metrics(self) -> Iterator[tuple[str, float]]:
         """The metrics that this round has."""
@@ -38,9 +38,10 @@ def round_rows(folder: RunFolder) -> list[RoundRow]:
             metrics |= {"refused": len(event.refused), "silent": len(event.silent)}
             found[event.round] = RoundRow(event, {**metrics, **dict.fromkeys(EVALUATION_COLUMNS)})
         elif isinstance(event, EvaluationEvent) and (row := found.get(event.round)) is not None:
-            evaluated = {name: getattr(event, name) for name in EVALUATION_COLUMNS}
+            evaluated = {**event.metrics, **{name: getattr(event, name) for name in EVALUATION_COLUMNS}}
             found[event.round] = replace(row, metrics={**row.metrics, **evaluated})
-    return [found[number] for number in sorted(found)]
+    names = dict.fromkeys(name for row in found.values() for name in row.metrics)
+    return [replace(found[at], metrics={name: found[at].metrics.get(name) for name in names}) for at in sorted(found)]
 
 
 def flat_settings(folder: RunFolder) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""A run for TensorBoard: a curve for each metric, and histograms of the clients' accuracy."""
+"""A run for TensorBoard: a curve for each metric, and histograms of the clients' main metric."""
 
 from pathlib import Path
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from fedclade.core import InputError
 from fedclade.export.history import flat_settings, round_rows
+from fedclade.store.events import EvaluationEvent
 from fedclade.store.run_folder import RunFolder
 
 
@@ -25,10 +26,13 @@ def write_tensorboard(folder: RunFolder, out: Path) -> list[Path]:
             for name, value in row.known_metrics():
                 writer.add_scalar(name, value, row.event.round, row.event.seconds)
         table = folder.clients()
-        numbers, accuracies = table["round"].to_numpy(), table["accuracy"].to_numpy()
+        last = next(iter([*folder.events(EvaluationEvent)][-1:]), EvaluationEvent())
+        title = f"{last.metric_kind.label} of clients"
+        numbers = table["round"].to_numpy()
+        values = table["metric" if last.metric else "accuracy"].to_numpy()
         for number in np.unique(numbers):
-            reached = accuracies[numbers == number]
+            reached = values[numbers == number]
             reached = reached[np.isfinite(reached)]
             if len(reached):
-                writer.add_histogram("accuracy of clients", reached, int(number), "auto", when.get(int(number)))
+                writer.add_histogram(title, reached, int(number), "auto", when.get(int(number)))
     return sorted(out.iterdir())

@@ -1,14 +1,14 @@
 """Runs side by side: one row for each method, over its seeds."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
 from fedclade.core import InputError
 from fedclade.report.harm import harmed_by_run
 from fedclade.report.naming import indices_by_label
-from fedclade.report.run_data import JsonObject, RunData, mapping, number, read_run, run_labels
+from fedclade.report.run_data import JsonObject, RunData, as_list, mapping, number, read_run, run_labels
 from fedclade.report.verdict import interval_of
 from fedclade.store.run_folder import RunFolder
 
@@ -20,10 +20,12 @@ class ComparisonRow:
     method: str
     runs: int
     rounds: int
-    diverged: int
-    """How many of its runs diverged: their models are of no use, and the means are not."""
+    task: str
+    """The kind of what is learned."""
     metric: str
     """The name of the main metric."""
+    lower_is_better: tuple[str, ...]
+    """The metrics of which less is better."""
     value: float
     """Of the main metric."""
     deviation: float
@@ -34,6 +36,11 @@ class ComparisonRow:
     """Every metric of the task."""
     recall: Mapping[str, float]
     """Of a classification with few classes the share of each one's test examples that is found."""
+    baseline: Mapping[str, float]
+    """The metrics of an answer that is always the same, where they are known."""
+    baseline_recall: Mapping[str, float]
+    diverged: int
+    """How many of its runs diverged: their models are of no use, and the means are not."""
     accuracy: float
     """NaN of a task without an accuracy, likewise the next three."""
     accuracy_deviation: float
@@ -86,13 +93,17 @@ def comparison_rows(runs: Sequence[RunData], target: float | None = None) -> tup
                 method=label,
                 runs=len(mine),
                 rounds=int(mean("rounds")),
-                diverged=sum(results[index].get("diverged") is True for index in mine),
+                task=runs[mine[0]].task,
                 metric=runs[mine[0]].metric,
+                lower_is_better=runs[mine[0]].last_evaluation.lower_is_better,
                 value=value,
                 deviation=float(np.std(values)),
                 interval=interval_of([runs[index] for index in mine], value),
                 metrics=mean_of([mapping(results[index].get("metrics")) for index in mine]),
                 recall=mean_of([mapping(results[index].get("recall")) for index in mine]),
+                baseline=mean_of([mapping(results[index].get("baseline")) for index in mine]),
+                baseline_recall=mean_of([baseline_recall(results[index]) for index in mine]),
+                diverged=sum(results[index].get("diverged") is True for index in mine),
                 accuracy=mean("accuracy"),
                 accuracy_deviation=float(np.std([number(results[index].get("accuracy")) for index in mine])),
                 accuracy_weighted=mean("accuracy_weighted"),
@@ -121,6 +132,14 @@ def final_value(result: JsonObject) -> float:
     return number(metrics.get(metric, result.get("accuracy")))
 
 
+def baseline_recall(result: JsonObject) -> dict[str, float]:
+    """Of always saying the class that most test examples have."""
+    recall = mapping(result.get("recall"))
+    there = [number(count) for count in as_list(next(iter(as_list(result.get("class_counts"))), ()))] if recall else []
+    most = there.index(max(there)) if there else -1
+    return {name: float(place == most) for place, name in enumerate(recall)}
+
+
 def mean_of(tables: Sequence[JsonObject]) -> dict[str, float]:
     """The mean of each number; NaN where one of them is not known."""
     return {str(name): float(np.mean([number(each.get(name)) for each in tables])) for name in tables[0]}
@@ -140,44 +159,3 @@ def cost_to_target(run: RunData, target: float) -> tuple[int, int] | None:
         if number(event.accuracy) >= target:
             return round_, int(sent[round_])
     return None
-
-
-def as_table(lines: Sequence[ComparisonRow]) -> list[dict[str, object]]:
-    """The rows as plain data."""
-    return [{field.name: getattr(line, field.name) for field in fields(ComparisonRow)} for line in lines]
-
-
-HEADINGS = ("method", "accuracy", "worst tenth", "variance", "groups", "ARI", "harmed", "MB up", "MB down", "seconds")
-TARGET_HEADINGS = ("rounds to target", "MB to target")
-
-
-def as_text(line: ComparisonRow) -> tuple[str, ...]:
-    """The cells of a row as text, under HEADINGS."""
-    spread = f" ± {100 * line.accuracy_deviation:.1f}" if line.runs > 1 else ""
-    return (
-        line.method + divergence_mark(line),
-        f"{100 * line.accuracy:.1f} %{spread}",
-        f"{100 * line.worst_tenth:.1f} %",
-        f"{line.accuracy_variance:.0f}",
-        f"{line.groups:.0f}",
-        "-" if line.ari is None else f"{line.ari:.2f}",
-        "-" if line.harmed is None else f"{line.harmed:.0f}",
-        f"{line.bytes_up / 1e6:.1f}",
-        f"{line.bytes_down / 1e6:.1f}",
-        f"{line.seconds:.1f}",
-    )
-
-
-def divergence_mark(line: ComparisonRow) -> str:
-    """What stands behind a method's name where runs diverged."""
-    if not line.diverged:
-        return ""
-    return " (diverged)" if line.diverged == line.runs else f" ({line.diverged} of {line.runs} diverged)"
-
-
-def as_text_with_target(line: ComparisonRow) -> tuple[str, ...]:
-    """The same under HEADINGS and TARGET_HEADINGS; in brackets how many runs reached the target, if not all."""
-    if line.target_rounds is None or line.target_bytes is None:
-        return (*as_text(line), "never", "-")
-    some = "" if line.reached == line.runs else f" ({line.reached} of {line.runs})"
-    return (*as_text(line), f"{line.target_rounds:.0f}{some}", f"{line.target_bytes / 1e6:.1f}")

@@ -1,31 +1,26 @@
 """The report: one HTML file that works offline, about one run or several side by side."""
 
 from collections.abc import Sequence
-from math import isnan, nan
 from pathlib import Path
 
 from fedclade import __version__
 from fedclade.core import InputError
-from fedclade.core.metric_text import interval_text, metric_text
-from fedclade.report.comparison import (
-    HEADINGS,
-    TARGET_HEADINGS,
-    ComparisonRow,
-    as_text,
-    as_text_with_target,
-    comparison_rows,
-)
+from fedclade.core.metric_text import metric_text
+from fedclade.report.comparison import comparison_rows
 from fedclade.report.harm import harmed_by_run
 from fedclade.report.page import render_page, write_page
 from fedclade.report.plots import draw_plots
-from fedclade.report.run_data import JsonObject, RunData, mapping, read_run
-from fedclade.report.verdict import judge_methods, verdict_sentence
+from fedclade.report.run_data import JsonObject, RunData, as_list, mapping, number, read_run
+from fedclade.report.summary import summarise
+from fedclade.report.tables import Table, main_table, metric_table
 from fedclade.runs.experiment import PYTHON
 from fedclade.runs.significance import LEVEL
 from fedclade.runs.training_notes import training_notes
 from fedclade.store.events import DivergedEvent, LeftEvent, ResumeEvent, ReturnedEvent, TrafficEvent
-from fedclade.store.json_values import as_list
 from fedclade.store.run_folder import RunFolder
+
+MAX_RECALLS = 20  # classes that have a column each
+MAX_CONFUSION_SHOWN = 30  # classes of a table of confusions
 
 
 def write_report(folders: Sequence[RunFolder], path: Path, target: float | None = None) -> Path:
@@ -34,14 +29,16 @@ def write_report(folders: Sequence[RunFolder], path: Path, target: float | None 
     if not path.parent.is_dir() or path.is_dir():
         raise InputError("the report cannot be written", where=str(path), need="a file in a folder that exists")
     rows = comparison_rows(runs, target)
+    summary = summarise(runs, rows)
     content = render_page(
         "report.html",
         draw_plots(runs),
-        verdict=summary_sentence(runs, rows),
-        headings=HEADINGS if target is None else HEADINGS + TARGET_HEADINGS,
-        rows=[as_text(row) if target is None else as_text_with_target(row) for row in rows],
+        verdict=summary.sentence,
+        tables=[main_table(rows, with_target=target is not None), metric_table(rows, max_recalls=MAX_RECALLS)],
+        level=f"{100 * LEVEL:.0f} %",
+        shares=runs[0].metric_kind().unit == "share",
         notes=data_notes(runs) + run_notes(runs),
-        warnings=[warning for run in runs for warning in warnings(run)],
+        warnings=summary.warning_texts(),
         runs=[run_details(run, harmed) for run, harmed in zip(runs, harmed_by_run(runs), strict=True)],
         environment=shared_environment(runs),
         version=__version__,
@@ -81,47 +78,36 @@ def run_details(run: RunData, harmed: tuple[str, ...] | None) -> dict[str, objec
         "from_python": f'"{PYTHON}"' in run.experiment_toml,
         "harmed": harmed,
         "problems": problems(run),
+        "confusion": confusion_table(run),
+        "metric": run.metric_kind().label,
+        "by_planted_group": group_texts(run),
     }
 
 
-def summary_sentence(runs: Sequence[RunData], rows: Sequence[ComparisonRow]) -> str:
-    """The whole report in a sentence."""
-    useful = {row.method for row in rows if row.metric == runs[0].metric and not row.diverged}
-    values = {row.method: row.value if row.method in useful else nan for row in rows}
-    diverged = tuple(row.method for row in rows if row.diverged)
-    clients = len(runs[0].final_values())
-    if len(rows) > 1 or isnan(values[rows[0].method]):
-        return verdict_sentence(judge_methods(runs, values), values, runs[0], clients, diverged)
-    row, kind = rows[0], runs[0].metric_kind()
-    words = f"mean {kind.label}" if kind.unit == "share" else kind.label
-    sure = f", {100 * LEVEL:.0f} % interval {interval_text(row.interval, kind)}" if row.interval is not None else ""
-    reached = f"{metric_text(row.value, kind)} {words}{sure}"
-    return f"{row.method} reached {reached}, over {clients} clients in {row.rounds} rounds."
+def group_texts(run: RunData) -> list[str]:
+    """The main metric of each planted group; empty where there are none."""
+    result = mapping(run.result)
+    found = result.get("metric_by_planted_group") or result.get("accuracy_by_planted_group")
+    return [metric_text(number(value), run.metric_kind()) for value in as_list(found)]
+
+
+def confusion_table(run: RunData) -> Table | None:
+    """Test examples by class, a row each, and by answer, as text; None of another task, or of many classes."""
+    result = mapping(run.result)
+    rows = [[int(number(cell, 0)) for cell in as_list(row)] for row in as_list(result.get("confusion"))]
+    if not 2 <= len(rows) <= MAX_CONFUSION_SHOWN or any(len(row) != len(rows) for row in rows):
+        return None
+    named = [str(name) for name in as_list(result.get("class_names"))]
+    classes = named if len(named) == len(rows) else [str(number) for number in range(len(rows))]
+    right = [f"{100 * row[at] / sum(row):.1f} %" if sum(row) else "-" for at, row in enumerate(rows)]
+    lines = zip(classes, rows, right, strict=True)
+    return Table(("class", *classes, "recall"), tuple((name, *map(str, row), share) for name, row, share in lines))
 
 
 def shared_environment(runs: Sequence[RunData]) -> JsonObject:
     """The entries of environment.json that are the same in all runs."""
     first = runs[0].environment
     return {name: value for name, value in first.items() if all(each.environment.get(name) == value for each in runs)}
-
-
-def warnings(run: RunData) -> list[str]:
-    """What a reader must know before relying on a number of this run."""
-    found: list[str] = []
-    refused, silent, resumed = 0, 0, 0
-    for event in run.events:
-        if isinstance(event, TrafficEvent):
-            refused, silent = refused + len(event.refused), silent + len(event.silent)
-        resumed += isinstance(event, ResumeEvent) and event.repaired
-    for count, what in ((refused, "replies were refused"), (silent, "questions had no answer"), (resumed, "repairs")):
-        if count:
-            found.append(f"{run.path}: {count} {what}")
-    if run.result is not None and run.result.get("diverged") is True:
-        why = mapping(run.result.get("divergence"))
-        found.append(f"{run.path}: training diverged: {why.get('reason')}; {why.get('advice')}")
-    if run.result is not None and run.result.get("accuracy") is None:
-        found.append(f"{run.path}: nobody could be evaluated")
-    return found
 
 
 def problems(run: RunData) -> list[str]:

@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fedclade.core import ClientId, Damaged
-from fedclade.core.task import METRIC_KINDS, MetricKind
+from fedclade.core.task import MetricKind, kind_of_metric
 from fedclade.report.naming import labels_of
 from fedclade.runs.metrics import FinalMetrics
 from fedclade.store.events import EvaluationEvent, Event, FactsEvent, PlantedEvent, RoundEvent, TrafficEvent
@@ -104,9 +104,7 @@ class RunData:
     def metric_kind(self, name: str = "") -> MetricKind:
         """How a metric is read; by itself the main one."""
         name = name or self.metric
-        known = MetricKind(name) if self.task == "own" else METRIC_KINDS.get(name, MetricKind(name))
-        is_lower = name in self.last_evaluation.lower_is_better
-        return replace(known, lower_is_better=is_lower) if self.last_evaluation.metric else known
+        return kind_of_metric(self.task, name, self.last_evaluation.lower_is_better)
 
     @cached_property
     def evaluation_table(self) -> pa.Table:

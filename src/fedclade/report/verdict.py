@@ -99,11 +99,8 @@ def verdict_sentence(
     shown = {label: metric_text(value, kind) for label, value in values.items() if not np.isnan(value)}
     alike = [verdict.leader, *verdict.within_noise]
     others = [f"{label} {text}" for label, text in shown.items() if label not in alike]
-    others += [
-        f"{label} {'diverged' if label in diverged else 'not evaluated'}"
-        for label, value in values.items()
-        if np.isnan(value)
-    ]
+    unknown = [label for label, value in values.items() if np.isnan(value)]
+    others += [f"{label} {'diverged' if label in diverged else 'not evaluated'}" for label in unknown]
     rest = f" ({', '.join(others)})" if others else ""
     if verdict.best is not None:
         return f"{verdict.leader} was best: {shown[verdict.leader]} {words} over {clients} clients{rest}."

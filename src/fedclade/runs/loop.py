@@ -205,16 +205,17 @@ def run_rounds(
     reason = "training diverged" if last in diverged and watch.gives_up else end_reason(best, last, plan.rounds)
     if last < plan.rounds:
         folder.log_event(events.EarlyStopEvent(round=last, kept=kept, reason=reason))
-    evaluations = [*folder.events(events.EvaluationEvent)]
+    divergence = {"reason": diverged[kept], "advice": advice(experiment)} if kept in diverged else None
+    warned = find_warnings(scores, [*folder.events(events.EvaluationEvent)], divergence)
     result: dict[str, object] = {
         "rounds": last,
         **evaluation_metrics(scores, models, truth_at(last)),
         **verdict_details(scores),
-        "warnings": [asdict(each) for each in find_warnings(scores, evaluations, diverged.get(kept, ""))],
+        "warnings": [asdict(each) for each in warned],
         "groups": [list(members) for members in models.groups().members],
         "model_hash": model_hash(models),
-        "diverged": kept in diverged,
-        **({"divergence": {"reason": diverged[kept], "advice": advice(experiment)}} if kept in diverged else {}),
+        "diverged": divergence is not None,
+        **({"divergence": divergence} if divergence else {}),
         **({} if stopping is None else {"early_stopping": {"kept": kept, "loss": best.loss, "reason": reason}}),
         **clock.totals(),
     }

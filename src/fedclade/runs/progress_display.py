@@ -11,7 +11,7 @@ from typing import Any
 from fedclade.core import InputError
 from fedclade.core.task import metric_kind
 from fedclade.runs.loop import ProgressCallback, RunProgress
-from fedclade.runs.run_text import metric_text
+from fedclade.runs.run_text import value_text
 
 CallbackForRun = Callable[[str], ProgressCallback]
 """From a run's title to what is called after each of its rounds."""
@@ -76,7 +76,7 @@ class ProgressText:
     def of(self, now: RunProgress) -> str:
         if now.metric:
             name = metric_kind(now.metric).label
-            self._measured = f", {name} {metric_text(now.metric, now.metrics.get(now.metric))}"
+            self._measured = f", {name} {value_text(now.metric, now.metrics.get(now.metric))}"
         return f"round {now.round}/{now.rounds}, {now.clients} clients{self._measured}"
 
 

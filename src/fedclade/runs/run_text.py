@@ -1,21 +1,19 @@
 """A finished run in few words: for `repr`, for `print` and for a notebook."""
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 
 from fedclade.core.html import html_table, name_list
+from fedclade.core.metric_text import metric_text
 from fedclade.core.task import metric_kind
 
 MAX_SIZES = 8  # groups of which the size is shown
 RunResult = Mapping[str, object]
 
 
-def metric_text(name: str, value: object) -> str:
-    """A metric as people read it: a share in percent, any other number with four digits."""
-    if not isinstance(value, int | float) or not math.isfinite(value):
-        return "-"
-    return f"{100 * value:.1f} %" if metric_kind(name).unit == "share" else f"{value:.4g}"
+def value_text(name: str, value: object) -> str:
+    """A metric as people read it, by its name."""
+    return metric_text(float(value) if isinstance(value, int | float) else None, metric_kind(name))
 
 
 def main_metric_texts(result: RunResult) -> tuple[str, str, str, str]:
@@ -25,7 +23,7 @@ def main_metric_texts(result: RunResult) -> tuple[str, str, str, str]:
         found if isinstance(found := result.get(key), Mapping) else {} for key in ("metrics", "baseline")
     )
     values = metrics.get(name, result.get(name)), baseline.get(name), result.get("worst_tenth")
-    value, one_answer, worst = (metric_text(name, each) for each in values)
+    value, one_answer, worst = (value_text(name, each) for each in values)
     return metric_kind(name).label, value, one_answer, worst
 
 

@@ -1,7 +1,7 @@
 """Warnings: what a reader of a run's numbers must know, in the verdict, the table, the report and JSON."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,10 +36,15 @@ class RunWarning:
     """For people: what is wrong, and what to do."""
 
 
-def find_warnings(scores: Scores, history: Sequence[EvaluationEvent], divergence: str = "") -> list[RunWarning]:
-    """Those of the final models; `history` are all evaluations of the run, `divergence` why they are of no use."""
-    if divergence:
-        return [RunWarning("diverged", f"training diverged: {divergence}")]
+def find_warnings(
+    scores: Scores, history: Sequence[EvaluationEvent], divergence: Mapping[str, str] | None = None
+) -> list[RunWarning]:
+    """Those of the final models; `history` are all evaluations of the run, `divergence` its reason and the advice.
+
+    Of models that have diverged nothing else is said: it would follow from that.
+    """
+    if divergence is not None:
+        return [RunWarning("diverged", f"training diverged: {divergence['reason']}; {divergence['advice']}")]
     if not scores.clients:
         return [RunWarning("not_evaluated", "nobody could be evaluated")]
     return [*baseline_warnings(scores), *class_warnings(scores), *trend_warnings(scores.task, history)]
@@ -117,7 +122,11 @@ def examples_text(there: NDArray[np.int64], label: int) -> str:
 
 def trend_warnings(task: Task, history: Sequence[EvaluationEvent]) -> list[RunWarning]:
     """Training that still rises, or falls, at its end: over the last third of the evaluations, beyond their noise."""
-    values = [(event.round, value) for event in history if (value := event.metrics.get(task.metric)) is not None]
+    values = [
+        (event.round, value)
+        for event in history
+        if event.round and (value := event.metrics.get(task.metric)) is not None
+    ]
     count = max(MIN_EVALUATIONS, round(len(values) * TREND_SHARE))
     if len(values) < count:
         return []

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, ClassVar, TypeAlias, TypeVar, get_type_hints
 
 from fedclade.core import ClientId
+from fedclade.core.task import MetricKind, kind_of_metric
 from fedclade.store.json_values import as_list, count, number
 
 Number: TypeAlias = float | None
@@ -155,6 +156,11 @@ class EvaluationEvent(Event):
     def value(self) -> Number:
         """Of the main metric."""
         return self.metrics.get(self.metric) if self.metric else self.accuracy
+
+    @property
+    def metric_kind(self) -> MetricKind:
+        """How the main metric is read."""
+        return kind_of_metric(self.task, self.metric or "accuracy", self.lower_is_better)
 
 
 @dataclass(frozen=True, kw_only=True)

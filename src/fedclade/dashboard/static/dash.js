@@ -6,8 +6,9 @@ const colours = name => colour(name).split(/\s*,\s*/), COLOURS = colours("curves
 const GRID = colour("grid"), PAPER = colour("paper");
 const DASHES = ["solid", "dash", "dot"];
 const CONFIG = {responsive: true, displaylogo: false, modeBarButtons: [["zoom2d", "resetScale2d", "toImage"]]};
-const ROUND = 0, ACCURACY = 1, WORST = 2, MEGABYTES = 5, BY_GROUP = 6;  // the fields of a point, as the server has them
-const percent = value => value === null ? null : 100 * value;
+const ROUND = 0, VALUE = 1, WORST = 2, MEGABYTES = 5, BY_GROUP = 6, LABEL = 7, SHARE = 8;  // the fields of a point, as the server has them
+const shown = (value, share) => value === null || !share ? value : 100 * value;
+const PERCENT = [0, 102];  // of an axis
 // plotly reads a few tags in names: there are none in ours.
 const plain = name => name.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 
@@ -23,45 +24,57 @@ function line(name, points, x, y, number, more) {
 function layout(across, up, more) {
   return {template: "none", font: {family: "system-ui, sans-serif", size: 13}, margin: {l: 60, r: 15, t: 30, b: 45},
     xaxis: {title: {text: across}, gridcolor: GRID, zeroline: false, ...((more || {}).xaxis)},
-    yaxis: {title: {text: up}, gridcolor: GRID, zeroline: false, range: [0, 102], ...((more || {}).yaxis)},
+    yaxis: {title: {text: up}, gridcolor: GRID, zeroline: false, ...((more || {}).yaxis)},
     legend: {orientation: "h", x: 0, y: 1.02, yanchor: "bottom"}, hovermode: "x unified", showlegend: true, plot_bgcolor: PAPER};
 }
 
-const MEAN = "mean accuracy, %";
+// The metric of a run stands in each of its points; before there is one it is not known.
+function metricOf(points) {
+  return points.length ? {label: points[0][LABEL], share: points[0][SHARE]} : {label: "accuracy", share: true};
+}
+const axisOf = (metric, mean) => (mean && metric.share ? "mean " : "") + plain(metric.label) + (metric.share ? ", %" : "");
+const rangeOf = metric => metric.share ? {range: PERCENT} : {rangemode: "tozero"};
+function overRounds(element, metric, mean) {
+  return layout("round", axisOf(metric, mean), {xaxis: {range: [0, Number(element.dataset.rounds) + 0.5]}, yaxis: rangeOf(metric)});
+}
+
 const kinds = {
   accuracy(element) {
-    const points = element.points;
+    const points = element.points, metric = metricOf(points);
     const traces = [
-      line("mean", points, p => p[ROUND], p => percent(p[ACCURACY]), 0),
-      line("worst tenth", points, p => p[ROUND], p => percent(p[WORST]), 1)];
-    return [traces, layout("round", "accuracy, %", {xaxis: {range: [0, Number(element.dataset.rounds) + 0.5]}})];
+      line(metric.share ? "mean" : "all clients", points, p => p[ROUND], p => shown(p[VALUE], metric.share), 0),
+      line("worst tenth", points, p => p[ROUND], p => shown(p[WORST], metric.share), 1)];
+    return [traces, overRounds(element, metric)];
   },
   groups(element) {
-    const points = element.points;
+    const points = element.points, metric = metricOf(points);
     const most = Math.max(0, ...points.map(p => p[BY_GROUP].length));
     const traces = [];
     for (let group = 0; group < most; group++) {
       traces.push(line("group " + group, points, p => p[ROUND],
-        p => group < p[BY_GROUP].length ? percent(p[BY_GROUP][group]) : null, group, {line: style(GROUP_COLOURS, group)}));
+        p => group < p[BY_GROUP].length ? shown(p[BY_GROUP][group], metric.share) : null, group, {line: style(GROUP_COLOURS, group)}));
     }
-    const drawn = layout("round", MEAN, {xaxis: {range: [0, Number(element.dataset.rounds) + 0.5]}});
+    const drawn = overRounds(element, metric, true);
     if (!most && points.length) {
       drawn.annotations = [{text: "too many groups for a curve each", showarrow: false, bgcolor: PAPER, xref: "paper", yref: "paper", x: 0.5, y: 0.5}];
     }
     return [traces, drawn];
   },
   client(element) {
-    const mine = JSON.parse(element.dataset.mine).filter(m => m[ACCURACY] !== null);
+    const mine = JSON.parse(element.dataset.mine).filter(m => m[VALUE] !== null), metric = metricOf(element.points);
+    const all = metric.share ? "mean of all clients" : "all clients";
     const traces = [
-      line("this client", mine, m => m[ROUND], m => percent(m[ACCURACY]), 0),
-      line("mean of all clients", element.points, p => p[ROUND], p => percent(p[ACCURACY]), 1, {opacity: 0.7})];
-    return [traces, layout("round", "accuracy, %", {xaxis: {range: [0, Number(element.dataset.rounds) + 0.5]}})];
+      line("this client", mine, m => m[ROUND], m => shown(m[VALUE], metric.share), 0),
+      line(all, element.points, p => p[ROUND], p => shown(p[VALUE], metric.share), 1, {opacity: 0.7})];
+    return [traces, overRounds(element, metric)];
   },
   spread(element) {
-    const values = JSON.parse(element.dataset.values).map(value => Math.min(99.999, percent(value)));  // 100 into the last bar
-    const trace = {x: values, type: "histogram", xbins: {start: 0, end: 100, size: 5}, marker: {color: COLOURS[0]},
-      hovertemplate: "%{y} clients<extra></extra>"};
-    const drawn = layout("accuracy of a client, %", "clients", {xaxis: {range: [0, 100.5]}, yaxis: {range: null, rangemode: "tozero"}});
+    const found = JSON.parse(element.dataset.values), share = element.dataset.share !== undefined;
+    const values = share ? found.map(value => Math.min(99.999, 100 * value)) : found;  // 100 into the last bar
+    const trace = {x: values, type: "histogram", marker: {color: COLOURS[0]}, hovertemplate: "%{y} clients<extra></extra>",
+      ...(share ? {xbins: {start: 0, end: 100, size: 5}} : {})};
+    const across = plain(element.dataset.label) + " of a client" + (share ? ", %" : "");
+    const drawn = layout(across, "clients", {xaxis: share ? {range: [0, 100.5]} : {}, yaxis: {rangemode: "tozero"}});
     return [[trace], {...drawn, showlegend: false, hovermode: "closest", bargap: 0.05}];
   },
   rounds(element) { return compared(element, p => p[ROUND], "round"); },
@@ -70,8 +83,11 @@ const kinds = {
 
 function compared(element, x, across) {
   const curves = JSON.parse(element.dataset.curves);
-  const traces = curves.map((curve, number) => line(plain(curve.name), curve.points, x, p => percent(p[ACCURACY]), number));
-  return [traces, {...layout(across, MEAN, {xaxis: {rangemode: "tozero"}}), showlegend: true}];
+  const metric = metricOf((curves.find(curve => curve.points.length) || {points: []}).points);
+  const alike = curve => metricOf(curve.points).label === metric.label;  // no two metrics on one axis
+  const traces = curves.map((curve, number) =>
+    line(plain(curve.name), alike(curve) ? curve.points : [], x, p => shown(p[VALUE], metric.share), number));
+  return [traces, {...layout(across, axisOf(metric, true), {xaxis: {rangemode: "tozero"}, yaxis: rangeOf(metric)}), showlegend: true}];
 }
 
 function draw(element) {

@@ -51,7 +51,7 @@ COMPARISON_PLOTS: tuple[PlotKind[Sequence[RunData]], ...] = (
     PlotKind(
         client_accuracy,
         "Every client after the last round",
-        "A mark is a client. Crosses: it would do better with Local or FedAvg on the same data and seed.",
+        "A mark is a client. Crosses: it does worse than with Local or FedAvg on the same data and seed, beyond noise.",
     ),
     PlotKind(imposed_groups, "Effect of an imposed number of groups"),
     PlotKind(bytes_sent, "Bytes", "A mean over seeds."),
@@ -91,20 +91,31 @@ def draw_plots(runs: Sequence[RunData]) -> Iterator[Plot]:
     """All plots of these runs: those of all together, then those of each method's first run."""
     for many in COMPARISON_PLOTS:
         if (figure := many.draw(runs)) is not None:
-            yield Plot(file_name(many.draw.__name__), many.title, many.caption, figure)
+            yield Plot(
+                file_name(many.draw.__name__, metric=runs[0].metric),
+                title_of(many.title, runs[0]),
+                many.caption,
+                figure,
+            )
     first_runs = {label: runs[indices[0]] for label, indices in indices_by_label(run_labels(runs)).items()}
     for label, run in first_runs.items():
         for one in RUN_PLOTS:
             if (figure := one.draw(run)) is not None:
                 alone = len(first_runs) == 1
-                name = file_name(one.draw.__name__, *([] if alone else [label]))
-                title = one.title if alone else f"{one.title}: {label}"
+                name = file_name(one.draw.__name__, *([] if alone else [label]), metric=run.metric)
+                title = title_of(one.title, run) + ("" if alone else f": {label}")
                 yield Plot(name, title + ("" if len(runs) == 1 else f", seed {run.seed}"), one.caption, figure)
 
 
-def file_name(*words: str) -> str:
+def title_of(title: str, run: RunData) -> str:
+    """The title with the run's main metric in the place of the accuracy."""
+    label = run.metric_kind().label
+    return title.replace("Accuracy", label[:1].upper() + label[1:])
+
+
+def file_name(first: str, *words: str, metric: str = "accuracy") -> str:
     """Words as the name of a file: lower case letters, digits and dashes."""
-    text = "-".join(words).replace("_", "-").lower()
+    text = "-".join([first.replace("accuracy", metric), *words]).replace("_", "-").lower()
     return "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in text).strip("-")
 
 

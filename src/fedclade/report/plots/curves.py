@@ -1,13 +1,14 @@
-"""Accuracy while models are trained, a line for each method, a band over its seeds (FLT figures 4 and 5, ABC 6)."""
+"""The main metric over training, a line for each method, a band over its seeds (FLT figures 4 and 5, ABC 6)."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedclade.core.task import MetricKind
 from fedclade.report.naming import indices_by_label
 from fedclade.report.palette import DASHES, MARKS, method_colours, method_marks
-from fedclade.report.plots.layout import empty_figure, percent, safe_name
+from fedclade.report.plots.layout import empty_figure, hover_form, metric_axis, metric_numbers, safe_name
 from fedclade.report.run_data import RunData, run_labels
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ MAX_MARKED = 40  # points of a line that are drawn as marks: more would touch
 
 
 def accuracy_against_rounds(runs: Sequence[RunData]) -> "go.Figure | None":
-    """The clients' mean accuracy against rounds; the band goes from the lowest to the highest seed."""
+    """The main metric, over clients, against rounds; the band goes from the lowest to the highest seed."""
     rounds = [{round_: float(round_) for round_, _ in run.evaluations()} for run in runs]
     return curves(runs, rounds, "round")
 
@@ -29,9 +30,10 @@ def accuracy_against_megabytes(runs: Sequence[RunData]) -> "go.Figure | None":
 
 
 def curves(runs: Sequence[RunData], places: Sequence[dict[int, float]], x_title: str) -> "go.Figure | None":
-    """A line for each method, through the mean over seeds of accuracy and place of each round."""
+    """A line for each method, through the mean over seeds of metric and place of each round."""
     figure = empty_figure(hovermode="closest", legend={"orientation": "h", "y": -0.22, "x": 0})
     methods = [run.method for run in runs]
+    kind = runs[0].metric_kind()
     colours, marks = method_colours(methods), method_marks(methods)
     seen: dict[str, int] = {}  # the last variant of each method
     for label, mine in indices_by_label(run_labels(runs)).items():
@@ -42,23 +44,31 @@ def curves(runs: Sequence[RunData], places: Sequence[dict[int, float]], x_title:
         reached: dict[int, list[tuple[float, float]]] = {}
         for index in mine:
             for round_, event in runs[index].evaluations():
-                if event.accuracy is not None and round_ in places[index]:
-                    reached.setdefault(round_, []).append((places[index][round_], event.accuracy))
+                if event.value is not None and round_ in places[index] and runs[index].metric == runs[0].metric:
+                    reached.setdefault(round_, []).append((places[index][round_], event.value))
         if reached:
-            draw_curve(figure, label, [reached[round_] for round_ in sorted(reached)], colours[method], mark, dash)
+            points = [reached[round_] for round_ in sorted(reached)]
+            draw_curve(figure, label, points, kind, colours[method], mark, dash)
     if not figure.data:
         return None
     figure.update_xaxes(title=x_title, rangemode="tozero")
-    return figure.update_yaxes(title="mean accuracy of the clients, %")
+    mean = "mean " if kind.unit == "share" else ""
+    return figure.update_yaxes(title=mean + metric_axis(kind, "of the clients"))
 
 
 def draw_curve(
-    figure: "go.Figure", label: str, points: list[list[tuple[float, float]]], colour: str, mark: str, dash: str
+    figure: "go.Figure",
+    label: str,
+    points: list[list[tuple[float, float]]],
+    kind: MetricKind,
+    colour: str,
+    mark: str,
+    dash: str,
 ) -> None:
-    """One line: for every round the (place, accuracy) of each seed."""
+    """One line: for every round the (place, metric) of each seed."""
     across = [round(float(np.mean([place for place, _ in each])), 4) for each in points]
-    low, high = (percent([pick(value for _, value in each) for each in points]) for pick in (min, max))
-    middle = percent([float(np.mean([value for _, value in each])) for each in points])
+    low, high = (metric_numbers([pick(value for _, value in each) for each in points], kind) for pick in (min, max))
+    middle = metric_numbers([float(np.mean([value for _, value in each])) for each in points], kind)
     group = safe_name(label, 60)
     if low != high:
         figure.add_scatter(
@@ -81,5 +91,5 @@ def draw_curve(
         mode="lines+markers" if len(across) <= MAX_MARKED else "lines",
         line={"color": colour, "dash": dash, "width": 2},
         marker={"symbol": mark, "size": 7},
-        hovertemplate="%{y:.1f} % at %{x:,}",
+        hovertemplate=f"{hover_form(kind)} at %{{x:,}}",
     )

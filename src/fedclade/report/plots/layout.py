@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedclade.core.task import MetricKind
 from fedclade.report.palette import GREY, GRID_GREY, INK, WHITE
 
 if TYPE_CHECKING:
@@ -88,6 +89,23 @@ def slider(rounds: Sequence[int], pad: int = 40, traces: Sequence[int] | None = 
         for step, round_ in enumerate(rounds)
     ]
     return {"active": len(rounds) - 1, "steps": steps, "pad": {"t": pad}, "currentvalue": {"visible": False}}
+
+
+def metric_numbers(values: Sequence[float], kind: MetricKind) -> list[float]:
+    """Values of a metric as a figure shows them: shares as percents."""
+    if kind.unit == "share":
+        return percent(values)
+    return [float(f"{value:.6g}") for value in values]
+
+
+def metric_axis(kind: MetricKind, of: str = "") -> str:
+    """The title of an axis with such values, perhaps of somebody."""
+    return kind.label + (f" {of}" if of else "") + (", %" if kind.unit == "share" else "")
+
+
+def hover_form(kind: MetricKind) -> str:
+    """How plotly shows a value on an axis y that a reader points at."""
+    return "%{y:.1f} %" if kind.unit == "share" else "%{y:.4g}"
 
 
 def percent(values: Sequence[float]) -> list[float]:

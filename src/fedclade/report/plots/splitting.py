@@ -1,9 +1,9 @@
-"""When and why CFL splits: norms and thresholds (CFL figure 8), separation gaps (7), accuracy with the splits (9)."""
+"""When and why CFL splits: norms and thresholds (CFL figure 8), separation gaps (7), the metric with the splits (9)."""
 
 from typing import TYPE_CHECKING
 
 from fedclade.report.palette import BLACK, SOFT, group_colour, group_mark
-from fedclade.report.plots.layout import add_shapes, percent
+from fedclade.report.plots.layout import add_shapes, metric_axis, metric_numbers
 from fedclade.report.plots.panels import panels_in_column
 from fedclade.report.run_data import JsonObject, RunData, as_list, mapping, number
 from fedclade.report.splits import gaps_of
@@ -40,26 +40,35 @@ def update_norms(run: RunData) -> "go.Figure | None":
 
 
 def accuracy_and_gaps(run: RunData) -> "go.Figure | None":
-    """The mean accuracy of each planted group, and each cluster's separation gap: above 0 where a split is right."""
+    """The main metric of each planted group, and each cluster's separation gap: above 0 where a split is right."""
     gaps: dict[int, list[tuple[int, float]]] = {}
     for round_, facts in run.rounds():
         for node, gap in gaps_of(facts).items():
             gaps.setdefault(node, []).append((round_, gap))
     groups: dict[int, list[tuple[int, float]]] = {}
     for round_, event in run.evaluations():
-        for group, accuracy in enumerate(event.accuracy_by_planted_group or ()):
-            if isinstance(accuracy, int | float):
-                groups.setdefault(group, []).append((round_, float(accuracy)))
+        for group, value in enumerate(event.metric_by_planted_group or event.accuracy_by_planted_group or ()):
+            if isinstance(value, int | float):
+                groups.setdefault(group, []).append((round_, float(value)))
     if not gaps or not groups:
         return None
-    titles = ["mean accuracy of each planted group", "separation gap of each cluster"]
+    kind = run.metric_kind()
+    titles = [f"mean {kind.label} of each planted group", "separation gap of each cluster"]
     figure = panels_in_column(2, 600, titles, legend=LEGEND_BELOW)
     for group, points in list(groups.items())[:MAX_LINES]:
-        add_line(figure, [at for at, _ in points], percent([each for _, each in points]), group, "", True, "group")
+        add_line(
+            figure,
+            [at for at, _ in points],
+            metric_numbers([each for _, each in points], kind),
+            group,
+            "",
+            True,
+            "group",
+        )
     for node, points in sorted(gaps.items())[:MAX_LINES]:
         add_line(figure, [at for at, _ in points], [gap for _, gap in points], node, "2", True, dash="dash")
     figure.add_hline(y=0, line={"color": BLACK, "width": 1}, xref="x2", yref="y2")
-    figure.update_layout(yaxis={"title": "accuracy, %"}, yaxis2={"title": "gap"}, xaxis2={"title": "round"})
+    figure.update_layout(yaxis={"title": metric_axis(kind)}, yaxis2={"title": "gap"}, xaxis2={"title": "round"})
     return mark_splits(figure, run)
 
 
