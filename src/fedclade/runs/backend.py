@@ -52,6 +52,7 @@ class Backend:
 def backend_for(experiment: Experiment, federation: Federation | None) -> Backend:
     """The backend of an experiment, with its examples on this machine."""
     held = experiment.federation() if federation is None else prepare(federation)
+    check_labels(held)
     engine = experiment.engine
     if isinstance(engine, FlowerSettings) and (federation is not None or experiment.source == PYTHON):
         what, got = "Flower's processes cannot see a Python object", "a federation made in Python"
@@ -91,6 +92,17 @@ def backend_for(experiment: Experiment, federation: Federation | None) -> Backen
         held.preparation_bytes,
         held.notes,
     )
+
+
+def check_labels(federation: Federation) -> None:
+    """An error if labels are classes and there is one class alone: every model would be right."""
+    if federation.task.is_classification and federation.task.count < 2:
+        do = "name the label: --label COLUMN"
+        if federation.kind == "images":
+            do = "sort each client's images into a folder for each class"
+        do = f"{do}; or learn the inputs themselves: --task reconstruction (fedclade groups needs none)"
+        need = "at least 2 classes, to train a model"
+        raise InputError("there is nothing to learn", where=federation.name, got="no label", need=need, do=do)
 
 
 def check_sites(experiment: Experiment) -> tuple[tuple[int, ...], Task] | None:
