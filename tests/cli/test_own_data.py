@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
+from PIL import Image
 
 from cli.calling import error_of, output_of, parsed
 from fedclade.runs.experiment import read_experiment
@@ -237,3 +238,37 @@ def test_wrong_input_is_one_line_by_every_command(
         error = error_of(f"{command} {name} {columns} {words}{more}", capsys)
         assert all(each in error for each in said), error
     assert not (here / "runs").exists()
+
+
+def write_images(path: Path) -> None:
+    for client in ("a", "b", "c", "d"):
+        (path / client).mkdir(parents=True)
+        for number in range(8):
+            Image.fromarray(RNG.integers(0, 255, (6, 6), np.uint8)).save(path / client / f"{number}.png")
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "options", "advice"),
+    [
+        ("ok.csv", write, "--client site --label=", "name the label: --label COLUMN"),
+        ("images", write_images, "", "a folder for each class"),
+    ],
+)
+def test_without_labels_nothing_is_trained_but_what_needs_none(
+    name: str,
+    make: Callable[[Path], None],
+    options: str,
+    advice: str,
+    here: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    make(here / name)
+    for command in ("run", "compare"):
+        error = error_of(f"{command} {name} {options}{' -m local' if command == 'compare' else ''}", capsys)
+        assert "there is nothing to learn" in error
+        assert advice in error
+        assert "--task reconstruction" in error
+    assert not (here / "runs").exists()
+    assert parsed(f"groups {name} {options} --json", capsys)
+    more = "--task reconstruction --set run.rounds=1 --out r --json"
+    assert "mse" in str(parsed(f"run {name} {options} {more}", capsys)["metrics"])

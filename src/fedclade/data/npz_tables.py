@@ -1,6 +1,7 @@
 """Arrays in .npz files, with an array that names the clients, or one file for each client: flat ones become tables."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,8 @@ from fedclade.data.tables import COLUMN_SETTINGS, RANDOM, table_federation
 
 if TYPE_CHECKING:
     from fedclade.data.own import OwnData
+
+ARRAY_TASKS = ("auto", "classification", "reconstruction")
 
 
 def read_npz_file(path: Path, own: "OwnData", seed: int) -> Federation:
@@ -78,9 +81,10 @@ def named_federation(
         numbers, names = number_labels(labels, name)
     arrays = {client: (inputs, codes) for (client, (inputs, _)), codes in zip(kept.items(), numbers, strict=True)}
     notes = (f"{len(small)} clients with fewer than {own.min_rows} examples set aside: {', '.join(small[:10])}",)
-    return from_named_classes(
+    made = from_named_classes(
         arrays, names, test=own.test, seed=seed, name=name, labelled=bool(own.label), notes=notes if small else ()
     )
+    return replace(made, task=replace(made.task, kind="reconstruction")) if own.task == "reconstruction" else made
 
 
 def check_settings_of_arrays(own: "OwnData", name: str) -> None:
@@ -91,6 +95,10 @@ def check_settings_of_arrays(own: "OwnData", name: str) -> None:
         raise InputError(
             "images and arrays have no columns", where=name, got=got, need="these settings for tables only"
         )
+    if own.task not in ARRAY_TASKS:
+        got, need = f"task = {own.task!r}", "classification or reconstruction"
+        do = "from Python: fc.data.from_arrays takes other labels"
+        raise InputError("images and arrays of files have no such labels", where=name, got=got, need=need, do=do)
 
 
 def number_known_labels(

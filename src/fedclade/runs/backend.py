@@ -65,6 +65,7 @@ class Backend:
 def backend_for(experiment: Experiment, federation: Federation | None) -> Backend:
     """The backend of an experiment, with its examples on this machine."""
     held = experiment.federation() if federation is None else prepare(federation)
+    check_labels(held)
     own_task = held.own_task
     assert own_task is None or isinstance(own_task, OwnTask)  # as `fedclade.api` gives it
     engine = experiment.engine
@@ -114,6 +115,17 @@ def backend_for(experiment: Experiment, federation: Federation | None) -> Backen
         held.notes,
         own_task,
     )
+
+
+def check_labels(federation: Federation) -> None:
+    """An error if labels are classes and there is one class alone: every model would be right."""
+    if federation.task.is_classification and federation.task.count < 2:
+        do = "name the label: --label COLUMN"
+        if federation.kind == "images":
+            do = "sort each client's images into a folder for each class"
+        do = f"{do}; or learn the inputs themselves: --task reconstruction (fedclade groups needs none)"
+        need = "at least 2 classes, to train a model"
+        raise InputError("there is nothing to learn", where=federation.name, got="no label", need=need, do=do)
 
 
 def check_sites(experiment: Experiment) -> tuple[tuple[int, ...], Task] | None:

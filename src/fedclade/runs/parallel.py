@@ -91,13 +91,13 @@ def run_child(work: Work, pipe: Connection, read_end: int, write_end: int, other
     os.close(write_end)
     for other in other_pipes:
         other.close()
-    threading.Thread(target=exit_with_parent, args=(read_end,), daemon=True).start()
 
     def send(message: object) -> None:
         with suppress(BrokenPipeError, KeyboardInterrupt):  # another run has failed, and all are being ended
             pipe.send_bytes(json.dumps(message).encode())
 
     try:
+        threading.Thread(target=exit_with_parent, args=(read_end,), daemon=True).start()
         with one_thread():  # threads of the parent are not forked: to wait for them would be for ever
             work(lambda progress: send(asdict(progress)))
     except FedcladeError as error:
