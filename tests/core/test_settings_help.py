@@ -12,8 +12,8 @@ from pydantic import Field
 
 import fedclade as fc
 from fedclade.core import LocalTraining, settings
-from fedclade.core.settings import names_of
-from fedclade.core.settings_help import field_meanings, literal, settings_list
+from fedclade.core.settings import names_of, nested_settings
+from fedclade.core.settings_help import classes_in, field_meanings, literal, settings_list, type_hints
 from fedclade.core.training import SGD, Adam, AdamW, BesideOptimizer, CosineSchedule, StepSchedule
 from fedclade.data import WORLDS, OwnData
 from fedclade.data.recipe import MODIFIERS
@@ -43,6 +43,10 @@ PUBLIC = [
     ),
     *(*MODIFIERS.values(), *WORLDS.values(), *NETS.values(), *(known.made for known in METHODS.values())),
 ]
+
+PUBLIC = list(
+    dict.fromkeys([*PUBLIC, *(one for cls in PUBLIC for each in type_hints(cls).values() for one in classes_in(each))])
+)
 
 
 @settings
@@ -91,6 +95,40 @@ def test_the_help_of_a_class_is_its_text_and_its_settings() -> None:
         "    is_clean = False (True or False)\n"
     )
     assert " Oven(*, degrees=180, mode='fan', share, racks=(1, 2), is_clean=False) Bakes." in help_of(Oven)
+
+
+@settings
+class Gas:
+    """By a flame."""
+
+    kind: Literal["gas"] = "gas"
+    """In TOML it says which heat this is."""
+    bar: float = 0.02
+    """Its pressure."""
+
+
+@settings
+class Current:
+    """By a coil."""
+
+    kind: Literal["current"] = "current"
+    """In TOML it says which heat this is."""
+
+
+@settings
+class Stove:
+    """Heats."""
+
+    heat: Annotated[Gas | Current, nested_settings(Gas, Current)] = Gas()
+    """How it heats."""
+
+
+def test_a_setting_that_is_a_table_shows_what_is_in_it() -> None:
+    assert settings_list(Stove) == (
+        "    heat = Gas(kind='gas', bar=0.02) (Gas or Current)\n        How it heats.\n"
+        "        Of Gas:\n            bar = 0.02 (a number)\n                Its pressure.\n"
+    )
+    assert field_meanings(Encoder)["points"] in help_of(fc.FLT)
 
 
 def test_a_class_that_inherits_settings_shows_them_too() -> None:

@@ -56,20 +56,34 @@ def summary_of(documented: object) -> str:
     return (documented.__doc__ or "").strip().partition("\n")[0]
 
 
-def settings_list(cls: type, without: Iterable[str] = ()) -> str:
-    """The settings of a class: for each a line with its default and what it may be, and below it what it means."""
+def settings_list(cls: type, without: Iterable[str] = (), depth: int = 1) -> str:
+    """The settings of a class: for each a line with its default and what it may be, and below it what it means.
+
+    Where a setting is a table of its own, the settings of each class that it may be of stand below it.
+    """
     hints, meanings = type_hints(cls), field_meanings(cls)
-    lines = []
+    text = ""
     for field in (field for field in dataclasses.fields(cls) if field.name not in without):
         default = "" if field.default is dataclasses.MISSING else f" = {literal(field.default)}"
-        lines.append(indent(f"{field.name}{default} ({values_text(hints.get(field.name))})", 1))
-        lines.append(indent(meanings.get(field.name, ""), 2))
-    return "".join(f"{line}\n" for line in lines if line)
+        text += indent(f"{field.name}{default} ({values_text(hints.get(field.name))})", depth, depth + 1)
+        text += indent(meanings.get(field.name, ""), depth + 1, depth + 1)
+        for inner in classes_in(hints.get(field.name)):
+            if listed := settings_list(inner, ["kind"], depth + 2):
+                text += indent(f"Of {inner.__name__}:", depth + 1, depth + 1) + listed
+    return text
 
 
-def indent(text: str, depth: int) -> str:
-    """The text in lines of one width."""
-    return fill(text, WIDTH, initial_indent=depth * INDENT, subsequent_indent=max(depth, 2) * INDENT)
+def indent(text: str, first: int, rest: int) -> str:
+    """The text in lines of one width; none if it is empty."""
+    filled = fill(text, WIDTH, initial_indent=first * INDENT, subsequent_indent=rest * INDENT)
+    return f"{filled}\n" if text else ""
+
+
+def classes_in(kind: object) -> list[type]:
+    """The classes of settings that a value of this type may be of."""
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        return [kind]
+    return [found for each in get_args(kind) for found in classes_in(each)]
 
 
 def type_hints(cls: type) -> dict[str, object]:
