@@ -64,7 +64,14 @@ MAY_IMPORT: dict[str, set[str]] = {
     "data": {"data.load", "core"},  # its front names the loaders
     "core": {"plugins"},
     "plugins": set(),
-    "": {"api", "data", "methods", "core", "runs"},  # the package itself: names for others, loaded when asked for
+    "": {
+        "api",
+        "data",
+        "methods",
+        "nets",
+        "core",
+        "runs",
+    },  # the package itself: names for others, loaded when asked for
 }
 ROOMS_INSIDE = ("cli.screen", "data.load")  # parts of a room that may import other things than the rest
 ONLY_HERE = {

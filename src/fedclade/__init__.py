@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         PCAKMeansHC,
         register,
     )
+    from fedclade.nets.own_task import OwnTask
     from fedclade.runs.loop import RunProgress
     from fedclade.runs.run import Run
 
@@ -48,6 +49,7 @@ _NAMES = {
         *("ABC", "CFL", "Ditto", "FLT", "FedAvg", "FedProx", "FedSEM", "FineTuned", "IFCA", "Local", "PCAKMeansHC"),
         *("ClassMoments", "Encoder", "register"),
     ),
+    "fedclade.nets.own_task": ("OwnTask",),
     "fedclade.runs.loop": ("RunProgress",),
     "fedclade.runs.run": ("Run",),
 }
@@ -76,6 +78,7 @@ __all__ = [
     "FineTuned",
     "Groups",
     "Local",
+    "OwnTask",
     "PCAKMeansHC",
     "Run",
     "RunProgress",

@@ -26,6 +26,7 @@ from fedclade.data import Federation, OwnData
 from fedclade.data.load import FileOptions, from_frame, load_own
 from fedclade.methods import FLT, AnyMethod, FoundGroups, Selection
 from fedclade.nets import NETS, Module
+from fedclade.nets.own_task import OwnTask
 from fedclade.nets.registry import architecture_named
 from fedclade.report.comparison import ComparisonRow, compare_runs
 from fedclade.report.html import write_report
@@ -88,6 +89,7 @@ def train(
     net: str | Callable[[], Module] = "mlp",
     net_settings: Mapping[str, object] | None = None,
     start_from: StartFrom | None = None,
+    task: OwnTask | None = None,
     out: str | Path | None = None,
     progress: bool = False,
     callback: ProgressCallback | None = None,
@@ -101,11 +103,13 @@ def train(
     net_settings    settings of a net with a name, see below: `{"hidden": 100}`
     start_from      the weights to start from: a `state_dict` or a module; a file (.safetensors, .pt, .pth or .npz); a
                     run or its folder, whose model is taken, of several the mean over its clients; None: random ones
+    task            an `fc.OwnTask`: a loss of your own, in the place of what the federation's labels say is learned
     out             the folder of the run; without it a new one below `runs/`
     progress        show how far it is: one line that is rewritten; where that cannot be, at most ten lines
     callback        called with a `fc.RunProgress` after every round. What it raises ends the run and is raised here;
                     `fc.resume` goes on behind that round
     """
+    federation = with_task(federation, task)
     experiment = with_start(make_experiment(federation, method, net, net_settings, settings), start_from)
     folder = None if out is None else Path(out)
     with watch_runs(progress, callback) as callback_for:
@@ -120,6 +124,7 @@ def resume(
     *,
     federation: Federation | None = None,
     net: Callable[[], Module] | None = None,
+    task: OwnTask | None = None,
     workers: int | None = None,
     repair: bool = False,
     progress: bool = False,
@@ -130,10 +135,13 @@ def resume(
     path          the folder of the run
     federation    the same federation, if it was given in Python
     net           the same function, if the net was given in Python
+    task          the same functions, if the task was given in Python
     workers       other processes than before; the result does not depend on it
     repair        pass over a damaged last checkpoint, lost facts or another path of training, and go on
     progress      as in `fc.train`, and likewise `callback`
     """
+    if federation is not None:
+        federation = with_task(federation, task)
     folder = Path(path)
     with watch_runs(progress, callback) as callback_for:
         watch = callback_for(folder.name)
@@ -185,6 +193,7 @@ def compare(
     net: str | Callable[[], Module] = "mlp",
     net_settings: Mapping[str, object] | None = None,
     start_from: StartFrom | None = None,
+    task: OwnTask | None = None,
     out: str | Path | None = None,
     jobs: int = 1,
     progress: bool = False,
@@ -196,7 +205,7 @@ def compare(
     Called again with the same `out` it goes on where it was stopped; own methods must be registered for that. A method
     that is given twice with the same settings is run once. A run that diverges is a line like any other, and says so.
 
-    federation           as in `fc.train`, and likewise `net`, `net_settings` and `start_from`
+    federation           as in `fc.train`, and likewise `net`, `net_settings`, `start_from` and `task`
     methods              a list of them: `[fc.FLT(), fc.FedAvg(), fc.Local()]`
     seeds                how many seeds each method has, from `seed` on
     out                  the folder of all runs; without it a new one below `runs/`
@@ -206,6 +215,7 @@ def compare(
     """
     if seeds < 1 or not methods:
         raise InputError("there is nothing to compare", got=f"{len(methods)} methods, {seeds} seeds", need="1 or more")
+    federation = with_task(federation, task)
     folder = Path("runs") / new_run_name("compare", PYTHON) if out is None else Path(out)
     different = [method for number, method in enumerate(methods) if method not in methods[:number]]
     experiments = [
@@ -314,7 +324,7 @@ def make_experiment(
     run, engine, selection = pick(RunSettings), pick(EngineSettings), pick(Selection)
     local = local_training(values_of(LocalTraining, BesideOptimizer), where="train")
     check_selection(selection, settings, method.needs().selects)
-    data = {"source": PYTHON, "world": federation.name, "clients": len(federation)}
+    data = {"source": PYTHON, "world": federation.name, "clients": len(federation), **task_table(federation)}
     named: dict[str, object] = {"name": PYTHON}
     if isinstance(net, str):
         own = defaults.get("net", {}) if net == NET else {}
@@ -328,6 +338,26 @@ for name, architecture in NETS.registered_entries.items():
         list_settings(f'`net_settings` of "{name}", with their defaults. {summary_of(architecture)}', architecture)(
             train
         )
+
+
+def with_task(federation: Federation, task: object) -> Federation:
+    """The federation, which learns by this task if there is one."""
+    check_federation(federation, where="train")
+    if task is None:
+        return federation
+    if not isinstance(task, OwnTask):
+        need, do = (
+            "fc.OwnTask(loss, metrics={...})",
+            'or say it of the data: fc.data.from_arrays(..., task="regression")',
+        )
+        raise InputError("the task is not usable", where="task", got=repr(task), need=need, do=do)
+    return federation.with_own_task(task)
+
+
+def task_table(federation: Federation) -> dict[str, object]:
+    """What an experiment says of the task; nothing of a classification."""
+    kind = federation.task.kind
+    return {} if kind == "classification" else {"task": PYTHON if kind == "own" else kind}
 
 
 def check_federation(federation: object, where: str) -> None:

@@ -20,6 +20,7 @@ from fedclade.fleet.flower.apps import ClientApp, client_app
 from fedclade.fleet.flower.grid import Deadlines, FlowerTransport
 from fedclade.fleet.site import ModelSpec, SiteClient
 from fedclade.nets import Net
+from fedclade.nets.own_task import OwnTask
 
 FIRST_NODE = 2**63 + 1  # node ids fill 64 bits: a float does not hold them
 Tamper = Callable[[Message], Message | None]
@@ -114,11 +115,11 @@ class Loopback(Grid):
         raise NotImplementedError
 
 
-def grid_of(federation: Federation) -> Loopback:
+def grid_of(federation: Federation, own_task: OwnTask | None = None) -> Loopback:
     """One node for each client, in another order than their names."""
     known = federation.without_truth()
     nodes = {FIRST_NODE + number: name for number, name in enumerate(reversed(known.clients))}
-    app = client_app(partial(held, known))
+    app = client_app(partial(held, known), own_task=own_task)
     return Loopback({node: (app, {"name": name}) for node, name in nodes.items()}, registered=nodes)
 
 

@@ -118,19 +118,19 @@ def test_large_offsets_cost_no_digits() -> None:
 
 
 def test_edges_cut_labels_into_intervals_of_as_many() -> None:
-    labels = [np.arange(50.0), np.arange(50.0, 100.0)]
+    labels = [np.arange(50.0), np.arange(50.0, 99.0)]
     task = number_task(labels, "mine")
-    assert task.label_kinds == 10
-    kinds = task.kinds_of(standardise(task, np.arange(100.0)))
-    assert kinds.sum(axis=0).tolist() == [10] * 10
-    assert kinds.argmax(axis=1).tolist() == [number // 10 for number in range(100)]
+    assert task.label_kinds == 3
+    kinds = task.kinds_of(standardise(task, np.arange(99.0)))
+    assert kinds.argmax(axis=1).tolist() == [number // 33 for number in range(99)]
 
 
 def test_a_label_that_is_often_the_same_has_fewer_intervals() -> None:
-    """Sixty zeros and forty others: an interval for zero, and four for the others."""
-    labels = np.concatenate([np.zeros(60), np.arange(1.0, 41.0)])
-    task = number_task([labels], "mine")
-    assert task.kinds_of(standardise(task, labels)).sum(axis=0).tolist() == [60, 10, 10, 10, 10]
+    """A third of 60 zeros and 60 others ends among the zeros, which stay together; so do 90 zeros of 100."""
+    for zeros, others, kinds in ((60, 60, [80, 40]), (90, 10, [90, 10])):
+        labels = np.concatenate([np.zeros(zeros), np.arange(1.0, others + 1.0)])
+        task = number_task([labels], "mine")
+        assert task.kinds_of(standardise(task, labels)).sum(axis=0).tolist() == kinds
 
 
 def test_datasets_may_have_flags_and_numbers() -> None:

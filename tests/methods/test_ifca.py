@@ -1,5 +1,6 @@
 """IFCA: a round against the paper's lines written out, what is sent, and which start goes on."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,8 @@ from fedclade.fleet.simulated import simulated_fleet
 from fedclade.methods.ifca import IFCAState
 from fedclade.nets import net_for
 from methods.fleets import LOCAL, fleet_of, now
+
+SEPARATING = 2  # a seed of first models from which both clusters are found: from others one may stay empty
 
 
 def losses_by_hand(federation: Federation, client: ClientId, rows: Rows) -> list[float]:
@@ -49,8 +52,8 @@ def test_every_start_and_every_cluster_begins_elsewhere(two_groups: Federation) 
 def test_a_round_is_the_papers(two_groups: Federation) -> None:
     """Each client takes the model of lowest loss and trains it; a model is the mean of those who took it."""
     method = fc.IFCA(clusters=2, restarts=1)
-    with fleet_of(two_groups) as (fleet, _, first):
-        state = method.start(fleet, first, now(0))[0]
+    with fleet_of(two_groups) as (fleet, net, _):
+        state = method.start(fleet, partial(net.initial_row, SEPARATING), now(0))[0]
         for number in (1, 2, 3):
             losses = {client: losses_by_hand(two_groups, client, state.rows) for client in two_groups.clients}
             home = {client: int(np.argmin(own)) for client, own in losses.items()}

@@ -68,14 +68,12 @@ def test_a_regression_has_its_groups_in_the_labels_own_unit() -> None:
     answer = find_own_groups(federation_of_numbers(0.0))
     assert [group[0] for group in answer.found.groups] == ["site-0", "site-4"]
     one, other = profiles(answer)
-    lowest, highest = answer.class_names[0], answer.class_names[-1]
-    assert lowest.startswith("under 7")  # the lowest tenth of a normal 100 +- 20 ends at 74
-    assert highest.startswith("from 12")
-    assert {f"input 0 {sign} where label {where}" for sign, where in zip("+-", (highest, lowest), strict=True)} == {
-        re.sub(r" ([+-])\d.\d deviations", r" \1", words)
-        for words in one.statements
-        if highest in words or lowest in words
-    }
+    lowest, middle, highest = answer.class_names
+    assert lowest.startswith("under 9")  # the lowest third of a normal 100 +- 20 ends at 91.4, the middle one at 108.6
+    assert middle.partition(" to ")[2].startswith("10")
+    assert highest.startswith("from 10")
+    assert one.statements[0] == "label with input 0: correlation +1.00 (others -1.00)"
+    assert other.statements[0] == "label with input 0: correlation -1.00 (others +1.00)"
     assert one.label_mean == pytest.approx(100, abs=3)
     assert not any("in the mean" in words for words in (*one.statements, *other.statements))
 

@@ -15,7 +15,7 @@ from fedclade.client.evaluation_cache import EvaluationCache
 from fedclade.client.general import PathChoice, Training
 from fedclade.client.handlers import HANDLERS, ReplyContent, training_order
 from fedclade.client.plan import TrainingPath, choose_path, training_needs_general
-from fedclade.core import ClientId, Round
+from fedclade.core import ClientId, InputError, Round
 from fedclade.core.task import Labels, Task
 from fedclade.data import ClientData, Part, Pool
 from fedclade.nets import Net
@@ -54,7 +54,11 @@ class Client:
 
     def answer(self, request: AnyRequest, data: ClientData) -> Reply:
         """The reply of one client. An exception here is a bug, or a client that fails: the transport decides which."""
-        return self._reply(request, HANDLERS[request.verb.name](self, self._unblind(request), data))
+        try:
+            return self._reply(request, HANDLERS[request.verb.name](self, self._unblind(request), data))
+        except InputError as error:
+            where = f'client "{request.client}", {error.where}'
+            raise InputError(error.what, where=where, got=error.got, need=error.need, do=error.do) from error
 
     def answer_all(self, requests: Sequence[AnyRequest], held: ClientDataAt) -> list[Reply]:
         """The replies of several clients: the same as one by one, but trained at once where that is faster."""

@@ -137,8 +137,9 @@ def label_moments(client: "Client", request: Request[wire.MomentFields], data: C
     if client.task.label_kinds != asked.classes:
         got, need = str(asked.classes), str(client.task.label_kinds)
         raise InputError("there are other kinds of labels", where="moments", got=got, need=need)
-    kinds = client.task.kinds_of(data.train.labels)
-    own = moments(data.train, asked.encoder, kinds, min_examples)
+    labels = data.train.labels
+    numbers = client.task.numbers_of(labels) if asked.products else None
+    own = moments(data.train, asked.encoder, client.task.kinds_of(labels), min_examples, numbers)
     counts, means, variances = add_noise(own, asked.noise, noise_rng(data.train, request.client))
     arrays: Arrays = {"counts": counts, "means": means, "variances": variances, "token": token(request, data)}
     return len(data.train), arrays

@@ -14,14 +14,21 @@ LabelMoments = tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.float32]
 """Of each label: count, mean, variance of the mean."""
 
 
-def moments(part: Part, encoder: str, kinds: NDArray[np.bool_], min_examples: int) -> LabelMoments:
+def moments(
+    part: Part,
+    encoder: str,
+    kinds: NDArray[np.bool_],
+    min_examples: int,
+    numbers: NDArray[np.float64] | None = None,
+) -> LabelMoments:
     """Count, mean of the encoded examples and summed variance of that mean, for each kind of label.
 
-    `kinds` says which examples have which: (examples, kinds). A label with fewer than `min_examples` looks as if it had
+    `kinds` says which examples have which: (examples, kinds). With `numbers` of the examples, all of them come last,
+    each times its number. A label with fewer than `min_examples` looks as if it had
     none.
     """
     encoded = encoder_named(encoder).encode(part.inputs).astype(np.float64)
-    counts, means, variances = label_moments(encoded, kinds)
+    counts, means, variances = label_moments(encoded, kinds, numbers)
     rare = counts < min_examples
     kept_counts = np.where(rare, 0, counts).astype(np.int64)
     means[rare], variances[rare] = 0, 0

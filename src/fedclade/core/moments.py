@@ -2,10 +2,13 @@
 
 The basis is public, so the means of two clients can be compared. Two samples of one distribution differ by the
 variances of their means, and by nothing else: therefore the variances are sent too.
+
+Of a number that is learned, intervals count as labels. What the number has to do with each feature is told better by
+the mean of all examples, each times its number: that is one more row, the products.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +28,8 @@ class Moments:
     """(clients, labels, features): the mean of the encoded examples; 0 where there are none."""
     variances: NDArray[np.float32]
     """(clients, labels): the variance of that mean, summed over the features; 0 where a count is below 2."""
+    has_products: bool = False
+    """Whether the last label is none, but all examples, each times its number."""
 
     def __post_init__(self) -> None:
         shape = (len(self.clients), *self.counts.shape[1:2])
@@ -38,7 +43,24 @@ class Moments:
         places = {client: number for number, client in enumerate(self.clients)}
         wanted = tuple(clients)
         chosen = [places[client] for client in wanted]
-        return Moments(wanted, self.counts[chosen], self.means[chosen], self.variances[chosen])
+        return replace(
+            self,
+            clients=wanted,
+            counts=self.counts[chosen],
+            means=self.means[chosen],
+            variances=self.variances[chosen],
+        )
+
+    def labels_alone(self) -> "Moments":
+        """Without the products, if there are some."""
+        return self._of_labels(slice(None, -1)) if self.has_products else self
+
+    def products_alone(self) -> "Moments":
+        """The products as the only label."""
+        return self._of_labels(slice(-1, None))
+
+    def _of_labels(self, some: slice) -> "Moments":
+        return Moments(self.clients, self.counts[:, some], self.means[:, some], self.variances[:, some])
 
     def merge(self, other: "Moments") -> "Moments":
         """Those of both, sorted by client; a client that is in both has the other's."""
@@ -58,23 +80,27 @@ class Moments:
             weights = self.counts[own].astype(np.float64)
             means[number] = np.einsum("cl,clf->lf", weights, self.means[own]) / some[number, :, None]
             variances[number] = np.einsum("cl,cl->l", weights**2, self.variances[own]) / some[number] ** 2
-        return Moments(tuple(names), counts, means, variances)
+        return replace(self, clients=tuple(names), counts=counts, means=means, variances=variances)
 
     def pieces(self, size: int) -> Iterator["Moments"]:
         """Those of so many clients at a time, so that a result need not be in memory for all at once."""
         for start in range(0, len(self.clients), size):
-            piece = slice(start, start + size)
-            yield Moments(self.clients[piece], self.counts[piece], self.means[piece], self.variances[piece])
+            yield self.of(self.clients[start : start + size])
 
 
 def label_moments(
-    encoded: NDArray[np.float64], kinds: NDArray[np.bool_]
+    encoded: NDArray[np.float64], kinds: NDArray[np.bool_], numbers: NDArray[np.float64] | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """Of each kind of label: count, mean of the examples (examples, features), and the summed variance of that mean.
 
-    `kinds` says which examples have which, (examples, kinds).
+    `kinds` says which examples have which, (examples, kinds). With `numbers`, (examples,), the products come last.
     """
-    counts: NDArray[np.int64] = kinds.sum(axis=0, dtype=np.int64)
+    if numbers is not None:
+        everything = np.ones((len(numbers), 1), bool)
+        parts = label_moments(encoded, kinds), label_moments(encoded * numbers[:, None], everything)
+        (counts, means, variances), last = parts
+        return np.append(counts, last[0]), np.concatenate([means, last[1]]), np.append(variances, last[2])
+    counts = kinds.sum(axis=0, dtype=np.int64)
     means = np.zeros((kinds.shape[1], encoded.shape[1]))
     variances = np.zeros(kinds.shape[1])
     for label in np.flatnonzero(counts):
@@ -91,4 +117,5 @@ def concatenate_moments(parts: Sequence[Moments]) -> Moments:
         np.concatenate([part.counts for part in parts]),
         np.concatenate([part.means for part in parts]),
         np.concatenate([part.variances for part in parts]),
+        parts[0].has_products,
     )

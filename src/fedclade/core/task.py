@@ -11,7 +11,7 @@ A task belongs to a federation and travels to sites with every message; what of 
 `fedclade.nets.losses`.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Annotated, Any, Literal, TypeAlias
@@ -32,8 +32,8 @@ LossName: TypeAlias = Literal["default", "mse", "huber"]
 Labels: TypeAlias = NDArray[Any]  # of three types
 """(n,) int64 or float32, or (n, flags) uint8."""
 MAX_CONFUSION = 64  # classes: of more, only each class's own counts are sent and no confusion matrix
-MAX_LABEL_BINS = 10  # kinds of labels of a regression: intervals with about as many examples each
-MIN_BIN_ROWS = 10  # examples of the median client in each: with fewer, the noise of their means hides groups
+LABEL_BINS = 3  # kinds of labels of a regression: intervals with about as many examples each
+MAX_NUMBER = 3.0  # deviations: numbers farther out count as so far where groups are looked for
 MAX_CLASSES_COUNTED = 10_000  # classes: of more, only how many examples are right
 
 
@@ -160,6 +160,12 @@ class Task:
         numbers = np.digitize(labels, self.edges) if self.labels == "number" else labels
         return np.asarray(np.eye(self.label_kinds, dtype=bool)[numbers])
 
+    def numbers_of(self, labels: Labels) -> NDArray[np.float64] | None:
+        """(examples,) the numbers that are learned, as groups are looked for by them; None of another form of label."""
+        if self.labels != "number":
+            return None
+        return np.clip(labels.astype(np.float64), -MAX_NUMBER, MAX_NUMBER)
+
     def check_labels(self, labels: NDArray[np.generic], where: str) -> None:
         """An error unless these can be labels of this task."""
         if self.labels == "class":
@@ -191,9 +197,3 @@ def kind_of_metric(task: str, name: str, lower_is_better: Collection[str]) -> Me
     """How a metric is read of which only this is known; one of an own task by its own name, whatever that is here."""
     known = MetricKind(name) if task == "own" else METRIC_KINDS.get(name, MetricKind(name))
     return replace(known, lower_is_better=name in lower_is_better)
-
-
-def label_bins(rows: Sequence[int]) -> int:
-    """Into how many intervals the labels of a regression are cut, if clients have so many examples."""
-    median = sorted(rows)[len(rows) // 2]
-    return min(max(median // MIN_BIN_ROWS, 2), MAX_LABEL_BINS)

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -18,6 +18,12 @@ from fedclade.data.examples import Part
 from fedclade.data.image_folders import ImageForm
 
 NO_TASK = Task()  # a federation of classes makes its own
+
+
+class OwnFunctions(Protocol):
+    """The functions of a task of the user's own: see `fedclade.nets.own_task`."""
+
+    def task_for(self, task: Task) -> Task: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +86,8 @@ class Federation:
     """Of a user's own files and tables: what settings train well depends on it."""
     task: Task = NO_TASK
     """What is learned; by itself a classification."""
+    own_task: OwnFunctions | None = None
+    """The functions of a task of the user's own."""
     notes: tuple[str, ...] = ()
     """What a user should know of the data: rows and clients that were set aside, columns that were left out."""
 
@@ -194,6 +202,10 @@ class Federation:
             "planted groups": "-" if self.truth is None else str(len(self.truth)),
         }
         return html_table(self.name, list(cells), [list(cells.values())], self.notes)
+
+    def with_own_task(self, own: OwnFunctions) -> "Federation":
+        """The same clients, which learn by a loss of the user's own."""
+        return replace(self, task=own.task_for(self.task), own_task=own)
 
     @cached_property
     def fingerprint(self) -> str:

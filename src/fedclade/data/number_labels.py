@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedclade.core import InputError
-from fedclade.core.task import LossName, Task, label_bins
+from fedclade.core.task import LABEL_BINS, LossName, Task
 
 
 def number_task(
@@ -31,7 +31,7 @@ def number_task(
     made = Task(
         kind="regression", labels="number", names=(name,) if name else (), loss=loss, centre=centre, scale=scale
     )
-    return with_edges(made, [standardise(made, part) for part in parts], label_bins([len(part) for part in parts]))
+    return with_edges(made, [standardise(made, part) for part in parts])
 
 
 def standardise(task: Task, labels: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -39,8 +39,10 @@ def standardise(task: Task, labels: NDArray[np.float64]) -> NDArray[np.float32]:
     return ((labels - task.centre) / task.scale).astype(np.float32)
 
 
-def with_edges(task: Task, labels: Sequence[NDArray[np.float32]], bins: int) -> Task:
+def with_edges(task: Task, labels: Sequence[NDArray[np.float32]], bins: int = LABEL_BINS) -> Task:
     """The task with edges between intervals that hold equally many of these labels."""
     whole = np.concatenate(labels)
     edges = np.unique(np.quantile(whole, np.arange(1, bins) / bins, method="higher"))
-    return replace(task, edges=tuple(float(edge) for edge in edges if edge > whole.min()))
+    higher = whole[whole > whole.min()]  # never empty: labels differ
+    inside = edges[edges > whole.min()] if (edges > whole.min()).any() else higher.min(keepdims=True)
+    return replace(task, edges=tuple(inside.astype(np.float64).tolist()))

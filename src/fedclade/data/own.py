@@ -64,7 +64,7 @@ class OwnData(ColumnChoices):
         return "images" if self.image_clients() else "table"
 
     @property
-    def learned(self) -> TaskKind:
+    def task_kind(self) -> TaskKind:
         """What is learned; where only the label shows it, the data are read. What is wrong with them is said later."""
         if self.task != "auto":
             return self.task

@@ -293,20 +293,25 @@ class Fleet:
     def moments(
         self, clients: Sequence[ClientId], encoder: str, min_examples: int, noise: float, now: Round
     ) -> ClientMoments:
-        """Count, mean and variance of every label with so many examples, from each client, in this encoding."""
-        width, classes = require_no_weights(self.files.encoder(encoder), encoder).width, self.model.classes
+        """Count, mean and variance of every label with so many examples, from each client, in this encoding.
+
+        Where a number is learned, the mean of all examples times their numbers comes last.
+        """
+        width, form = require_no_weights(self.files.encoder(encoder), encoder).width, self.model.task.labels
         fields = wire.MomentFields(
             encoder=encoder,
             features=width,
-            classes=classes,
-            overlap=self.model.task.labels == "flags",
+            classes=self.model.classes,
+            overlap=form == "flags",
+            products=form == "number",
             min_examples=min_examples,
             noise=noise,
         )
         heard = Replies(tuple(self.ask(wire.MOMENTS, same_rows(clients), fields, now)))
-        counts, variances = heard.stack("counts", np.int64, classes), heard.stack("variances", np.float32, classes)
-        means = heard.stack("means", np.float32, classes, width)
-        return ClientMoments(Moments(heard.clients, counts, means, variances), heard.tokens)
+        rows = fields.rows
+        counts, variances = heard.stack("counts", np.int64, rows), heard.stack("variances", np.float32, rows)
+        means = heard.stack("means", np.float32, rows, width)
+        return ClientMoments(Moments(heard.clients, counts, means, variances, fields.products), heard.tokens)
 
     def data_changed(self, tokens: Mapping[ClientId, int], now: Round) -> Flags:
         """Each client says whether its training data are others than those of this token."""

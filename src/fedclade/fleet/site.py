@@ -27,6 +27,7 @@ from fedclade.wire.codec import Header, read_request, read_round, reply_header
 if TYPE_CHECKING:
     from fedclade.client import Client
     from fedclade.nets import Module
+    from fedclade.nets.own_task import OwnTask
 
 OwnNet = Callable[[], "Module"]
 log = logging.getLogger("flwr")  # the log of a site's processes
@@ -81,7 +82,7 @@ def enrol(header: Header, arrays: Arrays, held: SiteClient) -> dict[str, object]
 
 
 def answer(
-    header: Header, arrays: Arrays, held: SiteClient, own_net: OwnNet | None
+    header: Header, arrays: Arrays, held: SiteClient, own_net: OwnNet | None, own_task: "OwnTask | None" = None
 ) -> tuple[dict[str, object], Arrays]:
     """The header and the arrays of what a client answers to one request, which must be made out to it.
 
@@ -100,7 +101,7 @@ def answer(
             found = COLUMN_ANSWERS[request.verb.name](request, data)
             reply = Reply(request.verb.name, request.client, request.now.number, len(data.train), found)
         else:
-            client = client_for(json.dumps([header["net"], header["shape"], header["task"]]), own_net)
+            client = client_for(json.dumps([header["net"], header["shape"], header["task"]]), own_net, own_task)
             reply = client.answer(request, data)
     return reply_header(reply), reply.arrays
 
@@ -137,14 +138,15 @@ def prepare_once(pool: Pool, text: bytes) -> tuple[Pool, NDArray[np.bool_]]:
 
 
 @lru_cache(maxsize=4)
-def client_for(spec: str, own_net: OwnNet | None) -> "Client":
+def client_for(spec: str, own_net: OwnNet | None, own_task: "OwnTask | None") -> "Client":
     """The net of a run, made once in a process."""
     from fedclade.client import Client
     from fedclade.nets import net_for
 
     net, shape, table = json.loads(spec)
     name, task = net.pop("name"), read_task(table)
-    return Client(net_for(own_net or name, tuple(shape), task.count, {} if own_net else net, task=task))
+    settings = {} if own_net else net
+    return Client(net_for(own_net or name, tuple(shape), task.count, settings, task=task, own_task=own_task))
 
 
 def read_task(table: Mapping[str, object]) -> Task:

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedclade.client import one_thread
-from fedclade.core import FedcladeError, Rows, Stopped
+from fedclade.core import FedcladeError, InputError, Rows, Stopped
 from fedclade.wire import Reply
 from fedclade.wire.codec import read_reply, read_request, read_round, reply_header, request_header, round_header
 from fedclade.wire.message import AnyRequest
@@ -36,6 +36,8 @@ ALIGNMENT = 64  # bytes; linear algebra is fastest, and always takes the same pa
 QUEUE_DEPTH = 2  # messages that a worker has at a time: the one that it answers, and the next
 MAX_SMALL_REQUESTS = 16  # requests in one message, where an answer costs little more than the message
 SMALL_MODEL_BYTES = 2**20  # bytes of a model with which that is so
+
+ERROR_PARTS = ("where", "got", "need", "do")  # of an error, after `what`
 
 AnswerRequests = Callable[[Sequence[AnyRequest]], Sequence[Reply]]
 """Gives the replies to several requests, in their order."""
@@ -238,6 +240,9 @@ class Workers:
             header = json.loads(worker.pipe.recv_bytes())
         except (EOFError, OSError):
             raise self._death_error(worker) from None
+        if "wrong" in header:  # a function of the user's own, which is used in a worker first
+            what, *parts = header["wrong"]
+            raise InputError(what, **dict(zip(ERROR_PARTS, parts, strict=True)))
         if "bug" in header:  # in a simulation nothing fails but the code
             raise WorkerFailed(f"{header['who']} failed", header["bug"])
         worker.seconds = header["cpu_seconds"]
@@ -311,6 +316,8 @@ def answer_message(answer: AnswerRequests, pipe: Connection, slots: Sequence[Slo
         }
         replies = [(reply_header(reply), list(reply.arrays)) for reply in found]
         message = {"replies": replies, "places": slot.replies.write(arrays), "cpu_seconds": process_time()}
+    except InputError as error:
+        message = {"wrong": [error.what, *(getattr(error, part) for part in ERROR_PARTS)]}
     except Exception:
         who = ", ".join(f'client "{request["client"]}"' for request in header["requests"])
         message = {"bug": traceback.format_exc(), "who": who}

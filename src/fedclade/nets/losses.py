@@ -1,9 +1,5 @@
 """What of a task takes torch: the loss that training follows, and how a model does on test examples."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TypeAlias
-
 import numpy as np
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, huber_loss, mse_loss, pad
@@ -11,11 +7,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy,
 from fedclade.core import InputError
 from fedclade.core.evaluation import Evaluation, count_classes, count_flags, count_numbers
 from fedclade.core.task import Task
-
-LossFunction: TypeAlias = Callable[[Tensor, Tensor], Tensor]
-"""From outputs and labels of some examples to their mean loss."""
-MetricFunction: TypeAlias = Callable[[Tensor, Tensor], float]
-"""From outputs and labels of all test examples of a client to a number."""
+from fedclade.nets.own_task import OwnTask
 
 
 class LanguageModel(nn.Module):
@@ -24,46 +16,6 @@ class LanguageModel(nn.Module):
     def predictions(self, words: Tensor) -> tuple[Tensor, Tensor]:
         """Outputs (words that follow one, vocabulary), and the words that do follow."""
         raise NotImplementedError
-
-
-@dataclass(frozen=True)
-class OwnTask:
-    """A task of the user's own: a loss, and metrics by name, the main one first.
-
-    The loss gets outputs (examples, ...) and labels as the federation has them, and gives a tensor with one number: the
-    mean over the examples. A metric gets the same of all test examples of a client. That of all clients is the mean,
-    weighted by examples.
-    """
-
-    loss: LossFunction
-    metrics: Mapping[str, MetricFunction] = field(default_factory=dict)
-    lower_is_better: tuple[str, ...] = ()
-    """The metrics of which less is better."""
-    outputs: int | None = None
-    """How many numbers a net gives for an example; None: as many as classes or flags, or 1."""
-
-    def __post_init__(self) -> None:
-        wrong = [name for name, metric in self.metrics.items() if not callable(metric)]
-        if not callable(self.loss) or wrong:
-            got = f"metric {wrong[0]!r}: {self.metrics[wrong[0]]!r}" if wrong else repr(self.loss)
-            need = "functions of (outputs, labels)"
-            raise InputError("an own task is not usable", where="task", got=got, need=need)
-        if odd := sorted(set(self.lower_is_better) - set(self.metrics)):
-            raise InputError("there is no such metric", where="task.lower_is_better", got=repr(odd[0]), need="its name")
-
-    def task_for(self, task: Task) -> Task:
-        """The task of a federation with these labels."""
-        return Task(
-            kind="own",
-            count=task.count,
-            labels=task.labels,
-            names=task.names,
-            centre=task.centre,
-            scale=task.scale,
-            edges=task.edges,
-            metrics=tuple(self.metrics),
-            lower_is_better=self.lower_is_better,
-        )
 
 
 def outputs_of(task: Task, shape: tuple[int, ...], own: OwnTask | None = None) -> int:
@@ -88,7 +40,9 @@ def mean_loss(
     Of a multi-label task a weight is how much a flag that is there counts, against one that is not.
     """
     if own is not None:
-        return own.loss(outputs, labels)
+        return own.mean_loss(outputs, labels)
+    if task.kind == "own":
+        raise InputError("the functions of an own task are not here", where="task", need="the OwnTask of the run")
     if task.kind == "reconstruction":
         return mse_loss(outputs.reshape(inputs.shape), inputs)
     if task.kind == "regression":
@@ -122,7 +76,7 @@ def evaluate_outputs(task: Task, own: OwnTask | None, outputs: Tensor, labels: T
         errors = ((outputs.reshape(inputs.shape) - inputs) ** 2).reshape(size, -1).double().mean(dim=1).numpy()
         score, sums = np.array([errors.sum(), (errors**2).sum()]), np.array([float(size), errors.sum()])
     elif own is not None:
-        values = [float(metric(outputs, labels)) for metric in own.metrics.values()] or [loss]
+        values = own.measure(outputs, labels) or [loss]
         score, sums = np.array([size * values[0], size * values[0] ** 2]), size * np.array(values[: task.sum_width])
     return Evaluation(size, loss, score, counts, sums)
 

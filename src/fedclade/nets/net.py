@@ -18,8 +18,9 @@ from torch import Tensor, nn
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 from fedclade.core import InputError, Row, generator
-from fedclade.core.task import Task
-from fedclade.nets.losses import LanguageModel, OwnTask
+from fedclade.core.task import Labels, Task
+from fedclade.nets.losses import LanguageModel
+from fedclade.nets.own_task import OwnTask, check_loss
 
 ModuleFactory = Callable[[], nn.Module]
 UNKNOWN_CLASSES = Task(count=10**9)  # of a net that is used by itself
@@ -139,12 +140,19 @@ class Net:
         assert self.pieces  # a module that cannot be a row says so here
         return self.row(self.initial_module(int(generator(seed, "first model", number).integers(2**62))))
 
-    def check(self, inputs: NDArray[np.generic], classes: int, *, training: bool = False) -> None:
-        """An error unless the module reads such inputs, as many at once, and has the outputs that its task needs."""
+    def check(
+        self, inputs: NDArray[np.generic], classes: int, *, training: bool = False, labels: Labels | None = None
+    ) -> None:
+        """An error unless the module reads such inputs, as many at once, and has the outputs that its task needs.
+
+        With their labels an own task's loss is tried too.
+        """
         module = self.module(self.initial_row(0)).train(training)
+        tried = self.own_task is not None and labels is not None
         try:
-            with torch.no_grad(), self.use_seed(0):
-                shape = tuple(module(torch.from_numpy(np.array(inputs))).shape)
+            with torch.set_grad_enabled(tried), self.use_seed(0):
+                outputs = module(torch.from_numpy(np.array(inputs)))
+            shape = tuple(outputs.shape)
         except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as error:
             raise InputError(
                 f"net {self.name} cannot read the inputs",
@@ -155,10 +163,17 @@ class Net:
         if need := self.wrong_outputs(shape, inputs.shape, classes):
             what = f"net {self.name} does not fit the {'classes' if self.task.is_classification else 'task'}"
             raise InputError(what, got=f"outputs {shape}", need=need)
+        if self.own_task is not None and labels is not None:
+            check_loss(self.own_task, outputs, torch.from_numpy(np.array(labels)))
 
     def wrong_outputs(self, shape: tuple[int, ...], inputs: tuple[int, ...], classes: int) -> str:
         """What outputs of this shape should be for such inputs; empty if they are that."""
         count = inputs[0]
+        if self.task.kind == "next-word":
+            known = isinstance(self.initial_module(0), LanguageModel)
+            return "" if known else 'a language model: lstm with predicts = "next-word"'
+        if self.task.kind == "own" and isinstance(self.initial_module(0), LanguageModel):
+            return "a net that is no language model: those have a loss of their own"
         if self.task.kind == "own":
             return "" if shape[:1] == (count,) else f"({count}, ...): a row for each example"
         if self.task.kind == "reconstruction":

@@ -12,10 +12,11 @@ from fedclade.core.task import Task
 from fedclade.nets.leaf_cnn import LeafCNN
 from fedclade.nets.lenet import LeNet
 from fedclade.nets.logistic import Logistic
-from fedclade.nets.losses import OwnTask, outputs_of
+from fedclade.nets.losses import outputs_of
 from fedclade.nets.lstm import LSTM
 from fedclade.nets.mlp import MLP
 from fedclade.nets.net import Net
+from fedclade.nets.own_task import OwnTask
 
 
 class Architecture(Protocol):

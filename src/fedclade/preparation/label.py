@@ -7,7 +7,7 @@ import numpy as np
 
 from fedclade.core import ClientId, InputError, Round
 from fedclade.core.preparation import Numbers, sort_labels
-from fedclade.core.task import Task, TaskKind, label_bins
+from fedclade.core.task import LABEL_BINS, Task, TaskKind
 from fedclade.fleet import Fleet
 from fedclade.fleet.results import ClientTable
 from fedclade.preparation.quantiles import sketch_numbers
@@ -39,8 +39,7 @@ def fit_scale(
     if not deviation > 0:
         got, need = f"{middle:g} in nearly every row", "numbers that differ"
         raise InputError(f"label {label!r} does not vary", where=where, got=got, need=need, do="name another label")
-    bins = label_bins([fleet.enrolments[client].train for client in clients])
-    shares = np.arange(1, bins) / bins
+    shares = np.arange(1, LABEL_BINS) / LABEL_BINS
     edges = sorted({(sketch.quantile(float(each)) - middle - offset) / deviation for each in shares})
     return replace(task, centre=middle + offset, scale=deviation, edges=tuple(edges))
 

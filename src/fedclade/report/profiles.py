@@ -4,7 +4,7 @@ The labels of a regression count as intervals of equally many examples, and have
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from fedclade.runs.own_groups import GroupAnswer
 MAX_STATEMENTS = 3  # about a group
 MIN_STANDARD_ERRORS = 3.0  # that shares must differ by: shares of few examples differ by much by chance
 MIN_SHARE_DIFFERENCE = 0.1  # from 0 to 1: smaller ones are not mentioned
+MIN_CORRELATION_DIFFERENCE = 0.3  # from 0 to 2: smaller ones are not mentioned
 MIN_MEAN_DIFFERENCE = 0.25  # standard deviations: smaller ones are not mentioned
 SHARE_OF_A_DEVIATION = 0.2  # a difference of shares that is as remarkable as a deviation
 
@@ -37,6 +38,8 @@ class GroupProfile:
     label_mean: float = math.nan
     """Of a regression, in the label's unit."""
     label_deviation: float = math.nan
+    correlations: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    """(features,): of each feature with the number that is learned; empty where none is."""
     statements: tuple[str, ...] = ()
     """What is most unlike the others, in words."""
 
@@ -72,7 +75,18 @@ def profile(answer: GroupAnswer, name: str, clients: tuple[ClientId, ...]) -> Gr
         by_label = label_means(rows, kinds)
     made = GroupProfile(name, clients, len(kinds), kinds.mean(axis=0), means, by_label)
     numbers = np.concatenate([answer.label_numbers(client) for client in clients])
-    return replace(made, label_mean=numbers.mean(), label_deviation=numbers.std()) if len(numbers) else made
+    if not len(numbers):
+        return made
+    found = correlations(rows, numbers) if answer.names else np.zeros(0)
+    return replace(made, label_mean=numbers.mean(), label_deviation=numbers.std(), correlations=found)
+
+
+def correlations(rows: NDArray[np.float64], numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(features,): of each one with the numbers; 0 where one of both does not vary."""
+    apart, about = rows - rows.mean(axis=0), numbers - numbers.mean()
+    lengths = np.sqrt((apart**2).sum(axis=0) * (about**2).sum())
+    found: NDArray[np.float64] = np.divide(about @ apart, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
+    return found
 
 
 def label_means(rows: NDArray[np.float64], kinds: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -120,6 +134,22 @@ def label_mean_statement(task: Task, mine: GroupProfile, others: list[GroupProfi
     return f"{label_name(task)} {mine.label_mean:.4g} in the mean (others {there:.4g})"
 
 
+def correlation_statements(
+    answer: GroupAnswer, mine: GroupProfile, others: list[GroupProfile]
+) -> list[tuple[float, str]]:
+    """What the number that is learned has to do with each feature, where that is unlike the others', and how much."""
+    sizes = np.array([each.examples for each in others], np.float64)
+    there = np.average([each.correlations for each in others], axis=0, weights=sizes)
+    apart = np.abs(mine.correlations - there)
+    noise = math.sqrt(1 / mine.examples + 1 / sizes.sum())
+    name = label_name(answer.federation.task)
+    said = []
+    for feature in np.flatnonzero(apart >= max(MIN_CORRELATION_DIFFERENCE, MIN_STANDARD_ERRORS * noise)):
+        words = f"correlation {mine.correlations[feature]:+.2f} (others {there[feature]:+.2f})"
+        said.append((apart[feature] / SHARE_OF_A_DEVIATION, f"{name} with {answer.names[feature]}: {words}"))
+    return said
+
+
 def with_statements(answer: GroupAnswer, mine: GroupProfile, all_profiles: list[GroupProfile]) -> GroupProfile:
     """The profile with what sets it apart from all others taken together, the strongest first."""
     others = [each for each in all_profiles if each is not mine]
@@ -151,7 +181,9 @@ def with_statements(answer: GroupAnswer, mine: GroupProfile, all_profiles: list[
                 share = 100 * (answer.means[feature] + mine.means[feature])
                 words = f"{names[feature]}: {share:.0f} % (others {share - 100 * apart[feature]:.0f} %)"
             said.append((strength[feature], words))
-    if names and len(labels) > 1:
+    if len(mine.correlations):
+        said += correlation_statements(answer, mine, others)
+    elif names and len(labels) > 1:
         known = [np.nan_to_num(each.means_by_label) for each in others]
         with_label = np.array([[each.examples * each.shares for each in others]])[0]
         total = np.maximum(with_label.sum(axis=0), 1e-9)

@@ -91,16 +91,19 @@ def interval_of(runs: Sequence[RunData], middle: float) -> tuple[float, float] |
 def verdict_sentence(
     verdict: MethodVerdict, values: Mapping[str, float], run: RunData, clients: int, diverged: Sequence[str] = ()
 ) -> str:
-    """The verdict on several methods in a sentence."""
+    """The verdict on several methods in a sentence; those that diverged have no number."""
     if not verdict.leader:
-        return "Nobody could be evaluated."
+        return f"Training diverged: {', '.join(diverged)}." if diverged else "Nobody could be evaluated."
     kind = run.metric_kind()
     words = f"mean {kind.label}" if kind.unit == "share" else kind.label
     shown = {label: metric_text(value, kind) for label, value in values.items() if not np.isnan(value)}
     alike = [verdict.leader, *verdict.within_noise]
     others = [f"{label} {text}" for label, text in shown.items() if label not in alike]
-    unknown = [label for label, value in values.items() if np.isnan(value)]
-    others += [f"{label} {'diverged' if label in diverged else 'not evaluated'}" for label in unknown]
+    others += [
+        f"{label} {'diverged' if label in diverged else 'not evaluated'}"
+        for label, value in values.items()
+        if np.isnan(value)
+    ]
     rest = f" ({', '.join(others)})" if others else ""
     if verdict.best is not None:
         return f"{verdict.leader} was best: {shown[verdict.leader]} {words} over {clients} clients{rest}."

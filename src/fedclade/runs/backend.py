@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedclade.client import (
+    Client,
     PathFacts,
     check_class_weights,
     device_of,
@@ -27,6 +28,7 @@ from fedclade.fleet.simulated import simulated_fleet
 from fedclade.fleet.site import ModelSpec
 from fedclade.nets import NETS, Net, net_for, net_of
 from fedclade.nets.blind import secret
+from fedclade.nets.own_task import OwnTask
 from fedclade.runs.experiment import PYTHON, EngineSettings, Experiment, FlowerSettings, without_keys
 
 if TYPE_CHECKING:
@@ -56,11 +58,15 @@ class Backend:
     """What clients told for it: bytes down and up, by verb."""
     notes: tuple[str, ...] = ()
     """What a user should know of the data."""
+    own_task: OwnTask | None = None
+    """The functions of a task of the user's own."""
 
 
 def backend_for(experiment: Experiment, federation: Federation | None) -> Backend:
     """The backend of an experiment, with its examples on this machine."""
     held = experiment.federation() if federation is None else prepare(federation)
+    own_task = held.own_task
+    assert own_task is None or isinstance(own_task, OwnTask)  # as `fedclade.api` gives it
     engine = experiment.engine
     if isinstance(engine, FlowerSettings) and (federation is not None or experiment.source == PYTHON):
         what, got = "Flower's processes cannot see a Python object", "a federation made in Python"
@@ -72,11 +78,15 @@ def backend_for(experiment: Experiment, federation: Federation | None) -> Backen
             device_of(engine.device)  # an error if it is not there
         if experiment.local.blind:
             secret()  # this machine plays the clients too
-        some = held[held.clients[0]].train.inputs
+        first = held[held.clients[0]]
+        some, labels = first.train.inputs, first.train.labels
         net.check(some[:1], held.task.count)
         validation = experiment.method.needs().validation
         now = Round(1, experiment.run.seed, local=experiment.local, validation=validation)
-        net.check(some[: shortest_batch(held, now)], held.task.count, training=True)
+        count = shortest_batch(held, now)
+        net.check(some[:count], held.task.count, training=True, labels=labels[:count])
+        if own_task is not None:  # its metrics are tried too
+            Client(net, "general").path.evaluate(net.initial_row(0), first.test)
 
     def fleet(net: Net) -> AbstractContextManager[Fleet]:
         if isinstance(engine, EngineSettings):
@@ -102,6 +112,7 @@ def backend_for(experiment: Experiment, federation: Federation | None) -> Backen
         held.stored_preparation(),
         held.preparation_bytes,
         held.notes,
+        own_task,
     )
 
 

@@ -289,7 +289,7 @@ def recipe_defaults(
         )
     if recipe is not None and isinstance(recipe.data_settings, OwnData):
         own = recipe.data_settings
-        task = "classification" if says_all(local) else own.learned
+        task = "classification" if says_all(local) else own.task_kind
         return own_defaults(own.kind, own.image_clients(), task=task, raw=own.prepare == "none")
     return {}
 

@@ -176,7 +176,11 @@ def encoded_moments(federation: Federation, encoder: str) -> Moments:
     made = encoder_named(known.kind, known.weights)
     parts = [held.train for held in federation.data.values()]
     moments = [
-        label_moments(made.encode(part.inputs).astype(np.float64), federation.task.kinds_of(part.labels))
+        label_moments(
+            made.encode(part.inputs).astype(np.float64),
+            federation.task.kinds_of(part.labels),
+            federation.task.numbers_of(part.labels),
+        )
         for part in parts
     ]
     return Moments(
@@ -184,6 +188,7 @@ def encoded_moments(federation: Federation, encoder: str) -> Moments:
         np.stack([counts for counts, _, _ in moments]).astype(np.int64),
         np.stack([means for _, means, _ in moments]).astype(np.float32),
         np.stack([variances for _, _, variances in moments]).astype(np.float32),
+        federation.task.labels == "number",
     )
 
 

@@ -153,6 +153,7 @@ def start(
         **({"preparation_sha256": sha256(place.preparation)} if place.preparation else {}),
         **({"start_sha256": sha256(content)} if content else {}),
         **({"notes": notes} if notes else {}),
+        **({"own_task": functions_of(place)} if place.own_task is not None else {}),
         **({"plugins": used} if (used := plugins_of(experiment)) else {}),
     }
     with RunFolder.create(path, experiment.toml(), known, place.preparation, content) as folder:
@@ -182,8 +183,12 @@ def resume(
         experiment = read_run_experiment(path)
         if workers is not None:
             experiment = replace(experiment, engine=replace(experiment.engine, workers=workers))
+        check_own_task_given(experiment, federation)
         place = backend or backend_for(experiment, federation)
         noted = folder.environment()
+        if (known := noted.get("own_task", {})) != functions_of(place):
+            got, need = str(functions_of(place)), str(known)
+            raise InputError("the task is not the one of the run", where=str(path), got=got, need=need)
         check_sha256("the data are not those", path, place.fingerprint, str(noted.get("data_sha256")))
         if "preparation_sha256" in noted:  # a run of an earlier fedclade has none
             check_preparation(path, folder.preparation(), place.preparation, str(noted["preparation_sha256"]))
@@ -227,6 +232,24 @@ def check_sha256(what: str, run: Path, got: str, need: str) -> None:
         raise InputError(what, where=str(run), got=f"SHA-256 {got[:12]}...", need=f"{need[:12]}...", do=do)
 
 
+def functions_of(backend: Backend) -> dict[str, object]:
+    """What a run notes of a task of the user's own; nothing where there is none."""
+    own = backend.own_task
+    return {} if own is None else {"metrics": list(own.metrics), "lower_is_better": list(own.lower_is_better)}
+
+
+def check_own_task_given(experiment: Experiment, federation: Federation | None) -> None:
+    """An error unless a task of the user's own is given where the run has one, and only there."""
+    wanted, given = experiment.data.get("task") == PYTHON, federation is not None and federation.own_task is not None
+    if wanted and not given:
+        do = "give it in Python: fedclade.resume(run, federation=..., task=...)"
+        raise InputError("this run's task was given in Python", where="task", need="the same functions", do=do)
+    if given and not wanted:
+        raise InputError(
+            "this run has no task of its own", where="task", got="an OwnTask", need="none", do="leave it out"
+        )
+
+
 def check_preparation(run: Path, stored: bytes, made: bytes, noted: str) -> None:
     """An error unless a run's preparation is what it was, and what its data give now."""
     where = str(run / PREPARATION_FILE)
@@ -261,7 +284,8 @@ def build_net(experiment: Experiment, backend: Backend, own_net: OwnNet | None) 
         do = "give it in Python: fedclade.resume(run, net=...)"
         raise InputError("this run's net was given in Python", where="net.name", need="the same function", do=do)
     settings = without_keys(experiment.net, "name")
-    return net_for(own_net or name, backend.shape, backend.task.count, settings, task=backend.task)
+    task, own = backend.task, backend.own_task
+    return net_for(own_net or name, backend.shape, task.count, settings, task=task, own_task=own)
 
 
 def finish_run(
@@ -333,7 +357,11 @@ def check_network(needs: Sequence[Needs], net: Net) -> str:
 
 def stopped_error(error: FedcladeError, experiment: Experiment, path: Path) -> Stopped:
     """The error of a run that stopped, with the way to continue it."""
-    objects = {"federation=...": experiment.source, "net=...": experiment.net["name"]}
+    objects = {
+        "federation=...": experiment.source,
+        "net=...": experiment.net["name"],
+        "task=...": experiment.data.get("task"),
+    }
     given = [argument for argument, name in objects.items() if name == PYTHON]
     way = f'in Python: fedclade.resume("{path}", {", ".join(given)})' if given else f"fedclade resume {path}"
     if experiment.source == SITES:

@@ -236,24 +236,31 @@ class MomentFields:
     """How many labels there are."""
     overlap: bool = False
     """Whether an example may have several of them, or none."""
+    products: bool = False
+    """Whether one row more is told: all examples, each times its number."""
     min_examples: Annotated[int, Field(ge=1)] = 1
     """A label with fewer examples is not described."""
     noise: Annotated[float, Field(ge=0)] = 0.0
     """So many standard errors of noise are added to every mean."""
 
+    @property
+    def rows(self) -> int:
+        """Of the reply."""
+        return self.classes + self.products
+
 
 def moments_forms(request: Request[MomentFields]) -> dict[str, Form]:
-    classes = request.fields.classes
-    counts, variances = Form(np.int64, (classes,), min_value=0), Form(np.float32, (classes,), min_value=0)
-    means = bounded_form((classes, request.fields.features))
+    rows = request.fields.rows
+    counts, variances = Form(np.int64, (rows,), min_value=0), Form(np.float32, (rows,), min_value=0)
+    means = bounded_form((rows, request.fields.features))
     return {"counts": counts, "means": means, "variances": variances, "token": TOKEN}
 
 
 def moments_fault(request: Request[MomentFields], reply: Reply) -> str:
     counts, means, variances = (reply.arrays[name] for name in ("counts", "means", "variances"))
-    if request.fields.overlap and int(counts.max()) > reply.examples:  # an example may have several of the labels
-        return f"counts: got more than {reply.examples} examples, need at most those"
-    if not request.fields.overlap and (fault := counts_fault(reply)):
+    if (request.fields.overlap or request.fields.products) and int(counts.max()) > reply.examples:
+        return f"counts: got more than {reply.examples} examples, need at most those"  # an example may count twice
+    if not (request.fields.overlap or request.fields.products) and (fault := counts_fault(reply)):
         return fault
     if means[counts == 0].any() or variances[counts < 2].any():  # type: ignore[operator]  # counts, by their form
         return "means: got some of labels without examples, need 0 there"

@@ -1,6 +1,7 @@
 """Class moments: distances against a plain calculation, groups on planted worlds, and where newcomers belong."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from sklearn.metrics import adjusted_rand_score
 import fedclade as fc
 from fedclade.client.moments import add_noise, moments
 from fedclade.core import ClientId, Groups, InputError, Moments
+from fedclade.core.moments import label_moments
+from fedclade.core.task import Task
 from fedclade.data import Federation
 from fedclade.methods.flt.class_moments import (
     MAX_VARIANCE_FACTOR,
@@ -104,7 +107,8 @@ def test_noise_that_is_told_leaves_distances_unbiased(kind: str) -> None:
             add_noise((plain.counts[row], plain.means[row], plain.variances[row]), 2.0, rng)
             for row in range(len(plain.clients))
         ]
-        noisy = Moments(plain.clients, *(np.array(part) for part in zip(*each, strict=True)))
+        counts, means, variances = (np.array(part) for part in zip(*each, strict=True))
+        noisy = Moments(plain.clients, counts, means, variances)
         apart = moment_distances(kind, noisy)
         pairs = np.triu(np.ones((60, 60), bool), 1)
         shares.append(apart.squared[pairs].mean() / (apart.noise[:, None] + apart.noise[None, :])[pairs].mean())
@@ -346,3 +350,56 @@ def test_a_quarter_as_landmarks_agrees_with_all_distances(seed: int, shift: bool
     assert len(few.clients) == 100
     assert adjusted_rand_score(*labels) >= 0.98
     assert adjusted_rand_score(labels[0], group) >= 0.98
+
+
+def moments_of_numbers(slopes: list[float], seed: int, examples: int = 60, features: int = 3) -> Moments:
+    """Clients whose number is a slope times the first of some features, and noise."""
+    rng = np.random.default_rng(seed)
+    task = Task(kind="regression", labels="number", edges=(-0.4, 0.4))
+    found = []
+    for slope in slopes:
+        inputs = rng.normal(size=(examples, features))
+        numbers = (slope * inputs[:, 0] + 0.5 * rng.normal(size=examples)).astype(np.float32)
+        found.append(label_moments(inputs, task.kinds_of(numbers), task.numbers_of(numbers)))
+    counts, means, variances = (np.stack(each) for each in zip(*found, strict=True))
+    names = tuple(f"c{number:02}" for number in range(len(slopes)))
+    return Moments(names, counts, means.astype(np.float32), variances.astype(np.float32), has_products=True)
+
+
+def test_products_are_all_examples_each_times_its_number() -> None:
+    """Numbers 1, 2 and -4, which counts as -3: products (1, 0), (0, 2), (-3, 3), mean (-2/3, 5/3)."""
+    task = Task(kind="regression", labels="number", edges=(0.0,))
+    numbers = np.array([1, 2, -4], np.float32)
+    inputs = np.array([[1.0, 0], [0, 1], [1, -1]])
+    counts, means, variances = label_moments(inputs, task.kinds_of(numbers), task.numbers_of(numbers))
+    assert counts.tolist() == [1, 2, 3]
+    np.testing.assert_allclose(means, np.array([[1, -1], [0.5, 0.5], [-2 / 3, 5 / 3]]))
+    np.testing.assert_allclose(variances[2], (13 / 3 + 7 / 3) / 3)  # of (1, 0, -3) and of (0, 2, 3)
+
+
+def test_products_tell_slopes_without_bias() -> None:
+    """With slopes 0.5 and -0.5 the means of number x feature are these: 1 apart, squared. Alike: 0 in the mean."""
+    apart = [
+        moment_distances("product", moments_of_numbers([0.5, 0.5, -0.5, -0.5], seed)).squared for seed in range(40)
+    ]
+    mean = np.mean(apart, axis=0)
+    assert mean[0, 2] == pytest.approx(1, abs=0.1)
+    assert mean[0, 1] == pytest.approx(0, abs=0.03)
+
+
+def test_products_find_groups_that_intervals_do_not() -> None:
+    """The slope of one of twelve features is turned around: the others hide it in thirds of 35 examples."""
+    moments = moments_of_numbers([0.5, -0.5] * 4, 0, examples=35, features=12)
+    found = groups_of_moments(moments)
+    assert found.distance == "product"
+    assert [members[0] for members in found.groups] == ["c00", "c01"]
+    assert found.count == 2
+    assert not groups_of_moments(moments.labels_alone()).has_groups
+    places = moment_places(found.distance, moments, found.partition.members)
+    newcomer = replace(moments_of_numbers([-0.5], 9, examples=35, features=12), clients=("new",))
+    assert places.nearest(newcomer) == {"new": 1}
+
+
+def test_numbers_that_are_alike_make_no_groups() -> None:
+    found = [groups_of_moments(moments_of_numbers([0.8] * 8, seed)).has_groups for seed in range(20)]
+    assert not any(found)

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 from flwr.app import Context, Message
 from flwr.clientapp import ClientApp
@@ -14,10 +15,19 @@ from fedclade.fleet.site import FindClient, OwnNet, answer, enrol
 from fedclade.wire import Arrays
 from fedclade.wire.verbs import EVALUATE, TRAIN, VERBS
 
+if TYPE_CHECKING:
+    from fedclade.nets.own_task import OwnTask  # it loads torch, which not every message needs
+
 log = logging.getLogger("flwr")  # the log of Flower's processes
 
 
-def client_app(find: FindClient, own_net: OwnNet | None = None, *, send_error_text: bool = False) -> ClientApp:
+def client_app(
+    find: FindClient,
+    own_net: OwnNet | None = None,
+    own_task: "OwnTask | None" = None,
+    *,
+    send_error_text: bool = False,
+) -> ClientApp:
     """A ClientApp that answers every verb from the data that `find` finds.
 
     Of an exception at a client the server learns the class alone, since its text may say something about the data;
@@ -35,7 +45,7 @@ def client_app(find: FindClient, own_net: OwnNet | None = None, *, send_error_te
             if name == ENROL:
                 reply = enrol(header, request_arrays_in(message.content), held)
             else:
-                reply, arrays = answer(header, request_arrays_in(message.content), held, own_net)
+                reply, arrays = answer(header, request_arrays_in(message.content), held, own_net, own_task)
         except Exception as error:
             log.exception("%s failed", name)
             reply, arrays = {"failure": repr(error) if send_error_text else f"{type(error).__name__} in {name}"}, {}

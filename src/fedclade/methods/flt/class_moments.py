@@ -1,12 +1,13 @@
 """The signature by class moments: of every label the count, the mean in a public basis, and the variance of that mean.
 
-Two squared distances are made of them, and each proposes a cut; the one whose groups stand further apart is taken.
+Squared distances are made of them, and each proposes a cut; the one whose groups stand further apart is taken.
 
 joint        between the means of onehot(label) x [1, features]: which labels clients have, and what these look like
 conditional  between the means of the labels that both have: what these look like, whatever their shares
+product      where a number is learned, between the means of number x features: what it has to do with each of them
 
-Both subtract the variances of the means that they compare, so two samples of one distribution have expected distance 0
-whatever their sizes; a single estimate may be negative. Each of the two is blind where the other sees.
+All subtract the variances of the means that they compare, so two samples of one distribution have expected distance 0
+whatever their sizes; a single estimate may be negative. Each is blind where another sees.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -92,7 +93,8 @@ def groups_of_moments(moments: Moments, search: GroupSearch | None = None) -> Fo
     if len(moments.clients) > search.max_compared:
         return groups_by_landmarks(moments, search, groups_of_moments, places_of_found)
     ordered = moments.of(sorted(moments.clients))
-    distances = [moment_distances(kind, ordered) for kind in PROFILES]
+    kinds = [kind for kind in PROFILES if kind != "product" or ordered.has_products]
+    distances = [moment_distances(kind, ordered) for kind in kinds]
     cuts = [best_cut(each, search.max_groups, search.groups) for each in distances]
     best = max(range(len(cuts)), key=lambda number: cuts[number].separation)
     has_groups = cuts[best].separation >= (search.min_separation or MIN_SEPARATION) or search.groups > 1
@@ -176,6 +178,7 @@ def example_variances(moments: Moments) -> Matrix64:
 
 def joint_profile(moments: Moments) -> MomentProfile:
     """The means of onehot(label) x [1, features], and the variances of these means."""
+    moments = moments.labels_alone()
     counts = moments.counts.astype(np.float64)
     total = np.maximum(counts.sum(axis=1), 1)
     share = counts / total[:, None]
@@ -191,6 +194,7 @@ def joint_profile(moments: Moments) -> MomentProfile:
 
 def conditional_profile(moments: Moments) -> MomentProfile:
     """The means of each label, with weight sqrt(n): sqrt(n_i n_j) for a label that two clients share."""
+    moments = moments.labels_alone()
     counts = moments.counts.astype(np.float64)
     weights = np.sqrt(counts)
     means = moments.means.astype(np.float64)
@@ -203,11 +207,20 @@ def conditional_profile(moments: Moments) -> MomentProfile:
     return MomentProfile(weights, lengths, places, noise)
 
 
-PROFILES: dict[str, Callable[[Moments], MomentProfile]] = {"joint": joint_profile, "conditional": conditional_profile}
+def product_profile(moments: Moments) -> MomentProfile:
+    """The means of all examples, each times its number."""
+    return conditional_profile(moments.products_alone())
+
+
+PROFILES: dict[str, Callable[[Moments], MomentProfile]] = {
+    "joint": joint_profile,
+    "conditional": conditional_profile,
+    "product": product_profile,
+}
 
 
 def moment_distances(kind: str, moments: Moments) -> PairDistances:
-    """All squared distances of one kind: joint, or conditional."""
+    """All squared distances of one kind: joint, conditional or product."""
     has_moments = moments.counts.sum(axis=1) > 0
     silent = [client for client, has_some in zip(moments.clients, has_moments, strict=True) if not has_some]
     if silent:
@@ -247,7 +260,7 @@ class MomentPlaces:
     def with_group(self, one: ClientSummaries) -> "MomentPlaces":
         """One group more, of this client alone; it reaches as far as the shortest of the others, or half of the way."""
         assert isinstance(one, Moments)
-        last = Moments((str(len(self.reach)),), one.counts, one.means, one.variances)
+        last = replace(one, clients=(str(len(self.reach)),))
         squared, comparable, _ = distances_between(self.distance, one, self.pooled)
         half = HALF_WAY * float(np.where(comparable & (squared > 0), squared, np.inf).min())
         reach = self.reach[self.reach > 0].min(initial=half)
