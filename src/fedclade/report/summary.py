@@ -53,9 +53,7 @@ def summarise(runs: Sequence[RunData], rows: Sequence[ComparisonRow]) -> Summary
     diverged = [row.method for row in rows if row.diverged]
     verdict = judge_methods(runs, values)
     clients = len(runs[0].final_values())
-    if diverged and not verdict.leader:
-        return Summary(f"Training diverged: {', '.join(diverged)}.", verdict, warned)
-    if len(rows) > 1 or isnan(rows[0].value):
+    if len(rows) > 1 or isnan(values[rows[0].method]):
         return Summary(verdict_sentence(verdict, values, runs[0], clients, diverged), verdict, warned)
     row, kind = rows[0], runs[0].metric_kind()
     words = f"mean {kind.label}" if kind.unit == "share" else kind.label
