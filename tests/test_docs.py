@@ -22,7 +22,9 @@ from fedclade.data import SOURCES, WORLDS, OwnData
 from fedclade.data.recipe import MODIFIERS, read_recipe
 from fedclade.methods import METHODS, ClassMoments, Encoder, Selection
 from fedclade.nets import NETS
-from fedclade.runs.experiment import EngineSettings, FlowerSettings, RunSettings, read_experiment
+from fedclade.runs.early_stopping import EarlyStopping
+from fedclade.runs.experiment import EngineSettings, FlowerSettings, read_experiment
+from fedclade.runs.run_settings import RunSettings
 
 ROOT = Path(__file__).parents[1]
 MAPS = [ROOT / "docs" / "one-update.md", *sorted((ROOT / "docs" / "methods").glob("*.md"))]  # held by test_map.py
@@ -190,6 +192,7 @@ def test_reference_names_every_setting_with_its_default() -> None:
         "[local]": LocalTraining,
         "Who takes part": Selection,
         "[run]": RunSettings,
+        "[run.early_stopping]": EarlyStopping,
         "[engine]": EngineSettings,
         "[engine] with Flower": FlowerSettings,
     }

@@ -14,7 +14,8 @@ from fedclade.core import LocalTraining
 from fedclade.data import WORLDS
 from fedclade.methods import METHODS, ClassMoments, Encoder, Selection
 from fedclade.nets import NETS
-from fedclade.runs.experiment import EngineSettings, FlowerSettings, RunSettings
+from fedclade.runs.experiment import EngineSettings, FlowerSettings
+from fedclade.runs.run_settings import RunSettings
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         register,
     )
     from fedclade.nets.own_task import OwnTask
+    from fedclade.runs.early_stopping import EarlyStopping
     from fedclade.runs.loop import RunProgress
     from fedclade.runs.run import Run
 
@@ -51,6 +52,7 @@ _NAMES = {
     ),
     "fedclade.nets.own_task": ("OwnTask",),
     "fedclade.runs.loop": ("RunProgress",),
+    "fedclade.runs.early_stopping": ("EarlyStopping",),
     "fedclade.runs.run": ("Run",),
 }
 _MODULE_BY_NAME = {"data": "fedclade.data", **{name: module for module, names in _NAMES.items() for name in names}}
@@ -69,6 +71,7 @@ __all__ = [
     "CosineSchedule",
     "Ditto",
     "Diverged",
+    "EarlyStopping",
     "Encoder",
     "FedAvg",
     "FedProx",

@@ -35,10 +35,12 @@ from fedclade.runs import group_search as finding
 from fedclade.runs import run as runs
 from fedclade.runs.defaults import NET, local_defaults, own_defaults
 from fedclade.runs.divergence import check_divergence
-from fedclade.runs.experiment import PYTHON, EngineSettings, Experiment, RunSettings, check_selection
+from fedclade.runs.early_stopping import EarlyStopping
+from fedclade.runs.experiment import PYTHON, EngineSettings, Experiment, check_selection
 from fedclade.runs.loop import ProgressCallback, RunProgress
 from fedclade.runs.progress_display import watch_runs
 from fedclade.runs.run import Run
+from fedclade.runs.run_settings import RunSettings
 from fedclade.runs.run_text import count_text, rounds_of
 from fedclade.runs.start_from import with_start
 from fedclade.store.files import new_run_name
@@ -55,6 +57,7 @@ class Settings(TypedDict, total=False):
     participation: float
     evaluate_every: int
     seed: int
+    early_stopping: EarlyStopping | Mapping[str, object] | bool | None
     epochs: int
     steps: int
     steps_from: str

@@ -26,6 +26,7 @@ from fedclade.fleet.simulated import simulated_fleet
 from fedclade.fleet.site import ModelSpec, SiteClient
 from fedclade.methods import METHODS, AnyMethod, FedAvg
 from fedclade.nets import net_for
+from fedclade.runs.early_stopping import EarlyStopping
 from fedclade.store.events import RefusedReply, TrafficEvent
 from fedclade.store.run_folder import RunFolder
 from fedclade.testing import drop_replies, play_run
@@ -77,6 +78,15 @@ def test_agrees_with_the_simulated_fleet(method: AnyMethod, two_groups: Federati
     here, _ = play_run(method, two_groups, tmp_path / "here")
     there, _ = play_run(method, two_groups, tmp_path / "there", fleet=loopback(two_groups, "logistic"))
     assert without_time(there) == without_time(here)
+
+
+def test_keeps_the_same_best_round(method: AnyMethod, two_groups: Federation, tmp_path: Path) -> None:
+    stop = EarlyStopping(share=0.3, patience=2)
+    here, _ = play_run(method, two_groups, tmp_path / "here", early_stopping=stop)
+    fleet = loopback(two_groups, "logistic")
+    there, _ = play_run(method, two_groups, tmp_path / "there", fleet=fleet, early_stopping=stop)
+    assert without_time(there) == without_time(here)
+    assert "bytes_up_validate" in there
 
 
 @pytest.mark.parametrize("task", ["regression", "multi-label"])

@@ -20,7 +20,8 @@ from fedclade.data.recipe import MODIFIERS
 from fedclade.data.sites import Sites, SiteTables
 from fedclade.methods import METHODS, ClassMoments, Encoder, Selection
 from fedclade.nets import NETS
-from fedclade.runs.experiment import EngineSettings, FlowerSettings, RunSettings
+from fedclade.runs.experiment import EngineSettings, FlowerSettings
+from fedclade.runs.run_settings import RunSettings
 
 PARAMETERS = {"name", "start_from"}
 """The engine is always the same; the weights to start from are a parameter of their own, which takes objects too."""

@@ -29,6 +29,7 @@ FIELDS: dict[str, object] = {
     "train_best": wire.NoFields(),
     "losses": wire.NoFields(),
     "evaluate": wire.EvaluateFields(counts=4, sums=2),
+    "validate": wire.EvaluateFields(counts=4, sums=2),
     "sketch": wire.SketchFields(encoder="pixels", points=2, features=6),
     "moments": wire.MomentFields(encoder="pixels", features=6, classes=3),
     "changed": wire.ChangedFields(token=0),
@@ -50,6 +51,10 @@ def good(client: str, verb: str = "train") -> Reply:
         "train_best": {"row": ROW, "loss": np.array(0.5), "losses": np.array([0.5, 0.25])},
         "losses": {"losses": np.array([0.5, 0.25])},
         "evaluate": {
+            **{"loss": np.array(0.5), "score": np.array([7.0, 7.0]), "sums": np.array([3.0, 3.0])},
+            "counts": np.array([4, 1, 2, 3], np.int64),
+        },
+        "validate": {
             **{"loss": np.array(0.5), "score": np.array([7.0, 7.0]), "sums": np.array([3.0, 3.0])},
             "counts": np.array([4, 1, 2, 3], np.int64),
         },

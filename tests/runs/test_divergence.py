@@ -15,7 +15,8 @@ from fedclade.core.task import Task
 from fedclade.data import ClientData, Federation, Part, Pool
 from fedclade.fleet import Ledger, Scores
 from fedclade.methods import AnyMethod
-from fedclade.runs.divergence import DivergenceWatch, divergence_of, loss_scale
+from fedclade.runs.divergence import DivergenceWatch, divergence_of
+from fedclade.runs.loss_scale import loss_scale
 from fedclade.runs.run import resume
 from fedclade.store.events import DivergedEvent, EvaluationEvent, RoundEvent
 from fedclade.store.run_folder import RunFolder

@@ -342,12 +342,12 @@ def test_a_table_is_not_trained_by_adam_with_the_step_size_for_sgd(tmp_path: Pat
     table = {"site": np.repeat(list("abcd"), 30), "x": rng.normal(size=120), "y": rng.integers(2, size=120)}
     federation = fc.data.from_frame(table, client="site", label="y")
     quick: Any = {"rounds": 1, "workers": 0}
-    ways: list[Any] = [{}, {"optimizer": "sgd"}, {"optimizer": "adam"}, {"optimizer": "adam", "lr": 0.5}]
+    ways: list[Any] = [{}, {"optimizer": "sgd"}, {"optimizer": "adam"}, {"optimizer": "adam", "lr": 0.02}]
     steps = [
         read_experiment(
             fc.train(federation, FEDAVG, out=tmp_path / str(number), **quick, **how).path / "experiment.toml"
         )
         for number, how in enumerate(ways)
     ]
-    assert [each.local.lr for each in steps] == [0.5, 0.5, 0.01, 0.5]
+    assert [each.local.lr for each in steps] == [0.5, 0.5, 0.01, 0.02]
     assert [each.local.batch for each in steps] == [128] * 4

@@ -58,6 +58,8 @@ LINES: list[tuple[Event, str]] = [
         '"accuracy_by_planted_group": null, "metric_by_group": [0.5], "metric_by_planted_group": null, "ari": null',
     ),
     (events.DivergedEvent(round=2, reason="a loss over 7"), '"round": 2, "reason": "a loss over 7"'),
+    (events.ValidationEvent(round=2, loss=0.5, clients=3), '"round": 2, "loss": 0.5, "clients": 3'),
+    (events.EarlyStopEvent(round=9, kept=7, reason="x"), '"round": 9, "kept": 7, "reason": "x"'),
     (events.PlantedEvent(groups=(("a", "b"), ("c",))), '"round": 0, "groups": [["a", "b"], ["c"]]'),
     (events.NewcomersEvent(round=3, clients=("d",), facts={"b": 1}), '"round": 3, "clients": ["d"], "facts": {"b": 1}'),
     (events.LeftEvent(round=3, clients=("a", "b")), '"round": 3, "clients": ["a", "b"]'),

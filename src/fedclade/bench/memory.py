@@ -18,8 +18,8 @@ from fedclade.bench.workloads import WORKLOADS, perceptron_experiment, power_law
 from fedclade.core import Assignment, ClientId, FedcladeError, LocalTraining, Round, Rows, settings
 from fedclade.fleet import Fleet
 from fedclade.methods import Facts, First, Needs
-from fedclade.runs.experiment import RunSettings
 from fedclade.runs.run import start
+from fedclade.runs.run_settings import RunSettings
 
 GROUPS = 5
 POLL_SECONDS = 0.05  # seconds between two measurements of the memory

@@ -18,9 +18,9 @@ from fedclade.data.shares import client_names
 from fedclade.fleet.simulated import simulated_fleet
 from fedclade.methods import FedAvg
 from fedclade.nets import net_for
-from fedclade.runs.experiment import RunSettings
 from fedclade.runs.loop import RunProgress
 from fedclade.runs.run import start
+from fedclade.runs.run_settings import RunSettings
 
 CHOSEN = 20
 EXAMPLES = 40  # of a client, to learn from; it is tested with 5

@@ -15,7 +15,8 @@ from fedclade.data import SOURCES, ClientData, Federation, Part, Pool
 from fedclade.data.shares import client_names
 from fedclade.methods import AnyMethod
 from fedclade.nets import Module, Net, net_for
-from fedclade.runs.experiment import PYTHON, EngineSettings, Experiment, RunSettings
+from fedclade.runs.experiment import PYTHON, EngineSettings, Experiment
+from fedclade.runs.run_settings import RunSettings
 
 TEST_EXAMPLES = 10  # test examples of a client: nothing of W1 to W5 is about them
 

@@ -1,5 +1,6 @@
 """Commands that train: demo, run, compare, resume."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -98,6 +99,7 @@ def run_own_data(experiment: "Experiment", folder: Path, as_json: bool, quiet: b
     else:
         if not quiet:
             print_notes(notes)
+            print_training_notes([done, *baselines])
         print_table(HEADINGS, [as_text(line) for line in compare_runs(folders)])
         print_training_path(done, quiet)
         print(f"Report: {report}")
@@ -233,6 +235,7 @@ def compare_and_report(
     lines = compare_runs(folders, target)
     if not (quiet or as_json or as_csv):
         print_notes(done[0].notes)
+        print_training_notes(done)
     report = write_report(folders, out / REPORT_FILE, target)
     if as_json:
         emit({"methods": as_table(lines), "runs": [dict(each.result) for each in done], "report": str(report)})
@@ -253,6 +256,11 @@ def print_training_path(done: "Run", quiet: bool) -> None:
         print(f"Training path: {done.training_path}")
 
 
+def print_training_notes(runs: Sequence["Run"]) -> None:
+    """What should be known of how each run was trained."""
+    print_notes([f"{run.path.name}: {note}" for run in runs for note in run.training_notes])
+
+
 def show(done: "Run", as_json: bool, quiet: bool) -> None:
     """The verdict of one run."""
     from fedclade.report.comparison import HEADINGS, as_text, compare_runs
@@ -262,7 +270,7 @@ def show(done: "Run", as_json: bool, quiet: bool) -> None:
         emit({**done.result, **({"notes": done.notes} if done.notes else {})})
     else:
         if not quiet:
-            print_notes(done.notes)
+            print_notes([*done.notes, *done.training_notes])
         print_table(HEADINGS, [as_text(line) for line in compare_runs([done.folder])])
         print_training_path(done, quiet)
         print(f"Run: {done.result['run']}")

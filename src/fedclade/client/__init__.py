@@ -3,7 +3,7 @@
 from fedclade.client.class_weights import check_class_weights
 from fedclade.client.client import Client
 from fedclade.client.devices import DeviceChoice, device_of
-from fedclade.client.examples import training_part
+from fedclade.client.examples import trained_examples
 from fedclade.client.general import PathChoice
 from fedclade.client.kernel import is_built, state_of_kernel
 from fedclade.client.plan import PathFacts, path_facts, path_name_for
@@ -21,5 +21,5 @@ __all__ = [
     "path_facts",
     "path_name_for",
     "state_of_kernel",
-    "training_part",
+    "trained_examples",
 ]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fedclade.client.batched import Batched
 from fedclade.client.devices import DeviceChoice
 from fedclade.client.evaluation_cache import EvaluationCache
+from fedclade.client.examples import data_for
 from fedclade.client.general import PathChoice, Training
 from fedclade.client.handlers import HANDLERS, ReplyContent, training_order
 from fedclade.client.plan import TrainingPath, choose_path, training_needs_general
@@ -55,7 +56,8 @@ class Client:
     def answer(self, request: AnyRequest, data: ClientData) -> Reply:
         """The reply of one client. An exception here is a bug, or a client that fails: the transport decides which."""
         try:
-            return self._reply(request, HANDLERS[request.verb.name](self, self._unblind(request), data))
+            usable = data_for(request.verb.name, data, request.now, request.client)
+            return self._reply(request, HANDLERS[request.verb.name](self, self._unblind(request), usable))
         except InputError as error:
             where = f'client "{request.client}", {error.where}'
             raise InputError(error.what, where=where, got=error.got, need=error.need, do=error.do) from error
@@ -80,10 +82,10 @@ class Client:
             self.path.train(Training(self._net.initial_row(0), alike, Round(0, 0), "nobody"))
 
     def _train_together(self, path: Batched, requests: Sequence[AnyRequest], held: ClientDataAt) -> list[Reply]:
-        orders = [
-            training_order(self, self._unblind(request), held(request.client, request.now.number))
-            for request in requests
-        ]
+        orders = []
+        for request in requests:
+            data = data_for(request.verb.name, held(request.client, request.now.number), request.now, request.client)
+            orders.append(training_order(self, self._unblind(request), data))
         found = path.train_all([order.training for order in orders])
         return [
             self._reply(request, order.reply(trained))

@@ -1,6 +1,7 @@
 """The examples that a client trains on in a round, and those that it takes losses on.
 
-A validation share is not trained on: the same examples in every round of a run. With steps instead of epochs, a round's
+A run may hold a share out, of which its method knows nothing; a method may ask for a validation share of the others.
+Neither is trained on: the same examples in every round of a run. With steps instead of epochs, a round's
 examples are drawn anew, as many as its steps need; or a round takes the next batches of an epoch that several rounds go
 through.
 """
@@ -12,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedclade.core import ClientId, Round, generator
-from fedclade.data import Part
+from fedclade.data import ClientData, Part
 from fedclade.data.shares import split
+from fedclade.wire.verbs import VALIDATE
 
 
 def training_part(part: Part, now: Round, client: ClientId) -> Part:
@@ -24,6 +26,27 @@ def training_part(part: Part, now: Round, client: ClientId) -> Part:
 def validation_part(part: Part, now: Round, client: ClientId) -> Part:
     """The examples to take losses on: the share that is held out; all, where none is asked for."""
     return training_and_validation(part, now, client)[1]
+
+
+def data_for(verb: str, data: ClientData, now: Round, client: ClientId) -> ClientData:
+    """What a request of this verb is answered from: where a share is held out, `validate` alone is tested on it."""
+    kept, held_out = split_held_out(data.train, now, client)
+    if verb == VALIDATE.name:
+        return replace(data, test=held_out)
+    return data if kept is data.train else replace(data, train=kept)
+
+
+def split_held_out(part: Part, now: Round, client: ClientId) -> tuple[Part, Part]:
+    """The training examples that are left where a share is held out, and that share; one example only is both."""
+    if not now.held_out or len(part) < 2:
+        return part, part
+    kept, held_out = split(part.index, part.pool.labels, now.held_out, (now.seed, "held out", client))
+    return replace(part, index=kept), replace(part, index=held_out)
+
+
+def trained_examples(part: Part, now: Round, client: ClientId) -> Part:
+    """The training examples that are trained on in a run: less those held out, and those its method validates on."""
+    return training_part(split_held_out(part, now, client)[0], now, client)
 
 
 def training_and_validation(part: Part, now: Round, client: ClientId) -> tuple[Part, Part]:

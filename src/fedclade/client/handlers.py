@@ -100,6 +100,7 @@ def losses(client: "Client", request: Request[wire.NoFields], data: ClientData) 
     return len(part), {"losses": client.path.losses(request.rows, part)}
 
 
+@handles(wire.VALIDATE)
 @handles(wire.EVALUATE)
 def evaluate(client: "Client", request: Request[wire.EvaluateFields], data: ClientData) -> ReplyContent:
     found = client.evaluate(request.rows[0], data.test)

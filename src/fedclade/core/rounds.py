@@ -40,6 +40,8 @@ class Round:
     """Whether models are evaluated after this round: a method that makes models for use makes them now."""
     validation: float = 0.0
     """The share of its training examples that a client does not train on, and takes losses on instead."""
+    held_out: float = 0.0
+    """The share of its training examples that a client sets aside: a run, not a method, validates models on them."""
     dropout: bool = True
     """Whether a net that drops units in training does so; not where a gradient is wanted."""
     chosen: tuple[ClientId, ...] | None = None

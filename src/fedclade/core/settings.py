@@ -110,6 +110,26 @@ def nested_settings(*classes: type) -> BeforeValidator:
     return BeforeValidator(read)
 
 
+def optional_settings(cls: type) -> BeforeValidator:
+    """For a setting that is a table of its own, or is not there: true for the table with its defaults, false for none.
+
+    In Python it may also be an instance.
+    """
+
+    def read(value: object, info: ValidationInfo) -> object:
+        where = str(info.field_name)
+        if value is None or isinstance(value, bool):
+            return cls() if value else None
+        if isinstance(value, cls):
+            return value
+        if not isinstance(value, Mapping):
+            need = "true, false or a table"
+            raise InputError(f"{where} is not usable", where=where, got=repr(value), need=need)
+        return build_settings(cls, value, where)
+
+    return BeforeValidator(read)
+
+
 def settings_table(made: object) -> dict[str, SettingValue]:
     """The settings as a table, defaults filled in."""
     return {name: plain_setting(getattr(made, name)) for name in names_of(type(made))}

@@ -123,6 +123,8 @@ def event_sentences(event: Event, groups: int) -> Iterator[str]:
             yield "resumed, repaired" if event.repaired else "resumed"
         case events.DivergedEvent():
             yield f"training diverged: {short_text(event.reason)}"
+        case events.EarlyStopEvent():
+            yield f"ended: {short_text(event.reason)}; the models are those of round {event.kept}"
         case events.NewcomersEvent():
             yield f"joined: {first_names(event.clients)}"
         case events.LeftEvent() | events.ReturnedEvent():

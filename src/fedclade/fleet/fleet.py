@@ -238,11 +238,18 @@ class Fleet:
 
     def evaluate(self, models: Assignment, now: Round) -> Scores:
         """Every client tests the model it is assigned on its own test part."""
+        return self._scores(wire.EVALUATE, models, now)
+
+    def validate(self, models: Assignment, now: Round) -> Scores:
+        """The same on the training examples that each client sets aside: `now.held_out`."""
+        return self._scores(wire.VALIDATE, models, now)
+
+    def _scores(self, verb: Verb[wire.EvaluateFields], models: Assignment, now: Round) -> Scores:
         task = self.model.task
         counts, sums = task.count_width, task.sum_width
         shares = task.kind not in ("regression", "reconstruction", "own")
         fields = wire.EvaluateFields(counts=counts, sums=sums, shares=shares)
-        heard = Replies(tuple(self.ask(wire.EVALUATE, one_row_each(models), fields, now)))
+        heard = Replies(tuple(self.ask(verb, one_row_each(models), fields, now)))
         return Scores(
             task,
             heard.clients,

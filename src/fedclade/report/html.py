@@ -22,6 +22,7 @@ from fedclade.report.run_data import JsonObject, RunData, mapping, read_run
 from fedclade.report.verdict import judge_methods, verdict_sentence
 from fedclade.runs.experiment import PYTHON
 from fedclade.runs.significance import LEVEL
+from fedclade.runs.training_notes import training_notes
 from fedclade.store.events import DivergedEvent, LeftEvent, ResumeEvent, ReturnedEvent, TrafficEvent
 from fedclade.store.json_values import as_list
 from fedclade.store.run_folder import RunFolder
@@ -39,7 +40,7 @@ def write_report(folders: Sequence[RunFolder], path: Path, target: float | None 
         verdict=summary_sentence(runs, rows),
         headings=HEADINGS if target is None else HEADINGS + TARGET_HEADINGS,
         rows=[as_text(row) if target is None else as_text_with_target(row) for row in rows],
-        notes=data_notes(runs),
+        notes=data_notes(runs) + run_notes(runs),
         warnings=[warning for run in runs for warning in warnings(run)],
         runs=[run_details(run, harmed) for run, harmed in zip(runs, harmed_by_run(runs), strict=True)],
         environment=shared_environment(runs),
@@ -52,6 +53,11 @@ def data_notes(runs: Sequence[RunData]) -> list[str]:
     """What a user should know of the data, each once."""
     found = [as_list(run.environment.get("notes", [])) for run in runs]
     return list(dict.fromkeys(str(note) for notes in found for note in notes))
+
+
+def run_notes(runs: Sequence[RunData]) -> list[str]:
+    """What a user should know of how each was trained."""
+    return [f"{run.path.name}: {note}" for run in runs for note in training_notes(run.result or {})]
 
 
 def read_finished_runs(folders: Sequence[RunFolder]) -> list[RunData]:

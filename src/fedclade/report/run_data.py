@@ -132,15 +132,21 @@ class RunData:
         lines = self.evaluation_table.filter(pc.equal(self.evaluation_table["round"], round_))
         return dict(zip(lines["client"].to_pylist(), lines[column].to_pylist(), strict=True))
 
+    @property
+    def final_round(self) -> int:
+        """The round whose models are kept: with early stopping the best one, else the last that was evaluated."""
+        kept = mapping((self.result or {}).get("early_stopping")).get("kept")
+        last = self.evaluated_rounds[-1] if self.evaluated_rounds else 0
+        return kept if isinstance(kept, int) and kept in self.evaluated_rounds else last
+
     def final_values(self) -> dict[ClientId, float]:
-        """Every client's main metric after the last evaluated round."""
-        return self.values_after(self.evaluated_rounds[-1]) if self.evaluated_rounds else {}
+        """Every client's main metric after the round whose models are kept."""
+        return self.values_after(self.final_round)
 
     @cached_property
     def final_metrics(self) -> FinalMetrics:
         """The same with standard errors and numbers of test examples."""
-        last = self.evaluated_rounds[-1] if self.evaluated_rounds else 0
-        lines = self.evaluation_table.filter(pc.equal(self.evaluation_table["round"], last))
+        lines = self.evaluation_table.filter(pc.equal(self.evaluation_table["round"], self.final_round))
         return FinalMetrics(
             self.task,
             self.metric_kind().lower_is_better,
@@ -152,7 +158,7 @@ class RunData:
 
     def final_groups(self) -> dict[ClientId, int]:
         """Every client's group after that round."""
-        return self.groups_after(self.evaluated_rounds[-1]) if self.evaluated_rounds else {}
+        return self.groups_after(self.final_round)
 
     def participation_counts(self) -> dict[ClientId, int]:
         """In how many rounds each client trained and was heard."""

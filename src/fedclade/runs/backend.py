@@ -16,7 +16,7 @@ from fedclade.client import (
     path_facts,
     path_name_for,
     state_of_kernel,
-    training_part,
+    trained_examples,
 )
 from fedclade.core import Groups, InputError, Round
 from fedclade.core.task import Task
@@ -182,7 +182,7 @@ def deadlines_of(engine: FlowerSettings) -> "Deadlines":
 
 def shortest_batch(federation: Federation, now: Round) -> int:
     """The smallest number of examples that a step of training will have: the last of an epoch may be short."""
-    sizes = [len(training_part(data.train, now, client)) for client, data in federation.data.items()]
+    sizes = [len(trained_examples(data.train, now, client)) for client, data in federation.data.items()]
     batch = now.local.batch
     if now.local.steps and now.local.steps_from == "draws":
         return min(batch, *sizes)

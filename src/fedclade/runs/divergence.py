@@ -8,50 +8,21 @@ is decided by what one client says: medians and numbers of clients count.
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from fedclade.core import Diverged
-from fedclade.core.task import Task
 from fedclade.fleet import Ledger, Scores
 from fedclade.runs.experiment import Experiment
+from fedclade.runs.loss_scale import FAR, LossScale
 from fedclade.store.events import DivergedEvent, EvaluationEvent, Event, RoundEvent
 
-FAR = 10.0  # times the loss of a guess; a net that learned noise by heart reaches 10 on test examples
-FAR_FITTED = 30.0  # the same where training examples are fitted
+FAR_FITTED = 30.0  # times the loss of a guess, where training examples are fitted
 MIN_SHARE = 0.25  # of the clients that were evaluated
 MAX_HOPELESS_ROUNDS = 10  # in a row: then a run is stopped
 MAX_SILENT_ROUNDS = 5  # after so many rounds in a row without a usable reply a run stops, whatever the reason
 TRAINING_VERBS = ("train", "train_best")
-SAFE_LR = 0.1  # advised where a larger one diverged: no net and data of ours diverge with it
-
-
-@dataclass(frozen=True)
-class LossScale:
-    """What counts as a large loss in a run."""
-
-    guess: float | None
-    """The loss of a model that knows nothing; None: it is not known, and only numbers that are not finite count."""
-
-    def far(self, factor: float) -> float:
-        """The loss that is so many times that of a guess. An own loss may be below 0."""
-        if not self.guess:
-            return math.inf
-        return self.guess + (factor - 1) * abs(self.guess)
-
-
-def needs_first_loss(task: Task) -> bool:
-    """Whether only the initial models tell the loss of a guess."""
-    return task.kind in ("next-word", "reconstruction", "own")
-
-
-def loss_scale(task: Task, first_loss: float | None = None) -> LossScale:
-    """The scale of a task's loss. Labels that are numbers are standardised: their mean has a loss of 1."""
-    if needs_first_loss(task):
-        return LossScale(first_loss)
-    guesses = {"classification": math.log(max(task.count, 2)), "multi-label": math.log(2)}
-    return LossScale(guesses.get(task.kind, 1.0))
+SAFE_LR = {"sgd": 0.1, "adam": 0.01, "adamw": 0.01}  # advised where a larger one diverged
 
 
 def median_training_loss(ledger: Ledger) -> float | None:
@@ -117,18 +88,18 @@ def first_loss(past: Iterable[Event]) -> float | None:
     return next(losses, None)
 
 
-def reason_at(number: int, past: Iterable[Event]) -> str:
-    """Why the models of this round have diverged, as the events say; empty if they have not."""
-    reasons = [event.reason for event in past if isinstance(event, DivergedEvent) and event.round == number]
-    return reasons[-1] if reasons else ""
+def diverged_rounds(past: Iterable[Event]) -> dict[int, str]:
+    """The rounds whose models have diverged, and why."""
+    return {event.round: event.reason for event in past if isinstance(event, DivergedEvent)}
 
 
 def advice(experiment: Experiment) -> str:
     """What to do about it."""
-    lr = experiment.local.lr
-    smaller = SAFE_LR if lr > SAFE_LR else lr / 10
+    lr, safe = experiment.local.lr, SAFE_LR[experiment.local.optimizer.kind]
+    smaller = safe if lr > safe else lr / 10
     raw = ', or prepare = "standard"' if experiment.data.get("prepare") == "none" else ""
-    return f"set a smaller local.lr{raw}: {smaller:g} at the most (it was {lr:g})"
+    clip = "" if experiment.local.clip_norm else ", or clip gradients (local.clip_norm = 1)"
+    return f"set a smaller local.lr, {smaller:g} at the most (it was {lr:g}){raw}{clip}"
 
 
 def check_divergence(results: Iterable[Mapping[str, object]]) -> None:

@@ -21,28 +21,13 @@ from fedclade.data.recipe import SITES, Recipe, read_recipe
 from fedclade.data.sites import SiteTables
 from fedclade.methods import METHODS, AnyMethod, Selection, method_named, name_of
 from fedclade.runs.defaults import Section, own_defaults, says_all, with_defaults
+from fedclade.runs.run_settings import RunSettings
 
 if TYPE_CHECKING:
     from fedclade.nets.start_weights import StartWeights
 
 SettingsTable = Mapping[str, object]
 MAX_FILE_BYTES = 2**20  # bytes; an experiment is a page of text
-
-
-@settings
-class RunSettings:
-    """How many rounds, with which share of the clients, how often evaluated, from which seed."""
-
-    rounds: Annotated[int, Field(ge=1, le=10**9)] = 100
-    """Rounds of training."""
-    participation: Annotated[float, Field(gt=0, le=1)] = 0.2
-    """The share of the clients that a round asks (rho)."""
-    evaluate_every: Annotated[int, Field(ge=1, le=10**9)] = 5
-    """Rounds between evaluations; the last round is always evaluated."""
-    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
-    """Decides everything that is drawn: the world, initial weights, participation, batches."""
-    start_from: str = ""
-    """The weights to start from: a file (.safetensors, .pt, .pth, .npz) or the folder of a run; empty: random ones."""
 
 
 @settings
@@ -216,6 +201,8 @@ def apply_change(tables: dict[str, object], change: str) -> None:
     table = tables
     for section in sections:
         inner = table.setdefault(section, {})
+        if isinstance(inner, bool):  # a table that was asked for with its defaults
+            inner = table[section] = {}
         if isinstance(inner, str) and table is not tables:  # a nested table that was given by its kind alone
             inner = table[section] = {"kind": inner}
         if not isinstance(inner, dict):

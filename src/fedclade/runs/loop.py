@@ -15,15 +15,15 @@ from fedclade.runs.divergence import (
     MAX_SILENT_ROUNDS,
     DivergenceWatch,
     advice,
+    diverged_rounds,
     divergence_of,
     first_loss,
-    loss_scale,
     median_training_loss,
-    needs_first_loss,
-    reason_at,
 )
+from fedclade.runs.early_stopping import BestRound, end_reason, has_ended, validation_loss
 from fedclade.runs.experiment import Experiment
-from fedclade.runs.method_state import check_state, restore_state
+from fedclade.runs.loss_scale import loss_scale, needs_first_loss
+from fedclade.runs.method_state import RunState, check_state, pack_state, restore_state
 from fedclade.runs.metrics import Separation, client_metrics, evaluation_metrics, summary, verdict_details
 from fedclade.runs.significance import SHARE_TASKS
 from fedclade.runs.warnings import find_warnings
@@ -31,7 +31,6 @@ from fedclade.store import events
 from fedclade.store.checkpoints import Checkpoint
 from fedclade.store.client_table import CLIENT_SCHEMA
 from fedclade.store.run_folder import RunFolder
-from fedclade.store.state_codec import pack
 
 TrafficT = TypeVar("TrafficT", bound=events.TrafficEvent)
 MODELS_AT_ONCE = 64  # that are added up at once where models are a mixture
@@ -75,16 +74,22 @@ def run_rounds(
     checkpoint: Checkpoint | None,
     progress: ProgressCallback,
 ) -> tuple[dict[str, object], Assignment]:
-    """Play all rounds after a checkpoint's: the verdict, and the final models. Training that diverges ends early."""
+    """Play all rounds after a checkpoint's: the verdict, and the final models.
+
+    A run ends early where training diverges, or with early stopping where models no longer improve.
+    """
 
     def at(number: int) -> Round:
         due = number > 0 and (number % plan.evaluate_every == 0 or number == plan.rounds)
         seed, share, scale = plan.seed, plan.participation, experiment.local.schedule.scale(number, plan.rounds)
         local = replace(experiment.local, lr=scale * experiment.local.lr)
-        return Round(number, seed, share, local, evaluated=due, validation=needs.validation, lr_scale=scale)
+        validation, held_out = needs.validation, plan.held_out
+        return Round(
+            number, seed, share, local, evaluated=due, validation=validation, held_out=held_out, lr_scale=scale
+        )
 
     method, selection, plan = experiment.method, experiment.selection, experiment.run
-    needs = method.needs()
+    needs, stopping = method.needs(), plan.early_stopping
     by_chance = selection.selection == "random"
     clock = Clock(fleet, checkpoint.totals if checkpoint else {})
     task, past = fleet.model.task, () if checkpoint is None else tuple(folder.events())
@@ -106,21 +111,22 @@ def run_rounds(
             evaluated = events.EvaluationEvent(round=0, **evaluation_metrics(initial, models, truth_at(0)))
             initial_loss = evaluated.loss
             folder.log_event(evaluated)
-        save(folder, 0, state, None if by_chance else selection_state, clock)
-        begin = 1
+        best, best_state = BestRound(), None
+        save(folder, experiment, 0, RunState(state, selection_state), clock)
+        last = 0
     else:
-        state, selection_state = restore_state(method, selection, checkpoint)
+        reached = restore_state(experiment, checkpoint)
+        state, selection_state, best, best_state = reached.method, reached.selection, reached.best, reached.best_method
         models = method.assignment(state)
-        begin = checkpoint.round + 1
+        last = checkpoint.round
     scores: Scores | None = None
     watch = DivergenceWatch(loss_scale(task, initial_loss), past)
-    last = begin - 1
-    diverged = reason_at(last, past)
+    diverged = diverged_rounds(past)
     away: set[ClientId] = set()
-    for number in range(begin, plan.rounds + 1):
-        if diverged and watch.gives_up:
+    while last < plan.rounds:
+        if (last in diverged and watch.gives_up) or has_ended(stopping, best, at(last)):
             break
-        last = number
+        last = number = last + 1
         truth = truth_at(number)
         separation = Separation(truth)
         now, fleet = at(number), fleet.begin(number, separation)
@@ -161,36 +167,55 @@ def run_rounds(
             what = f"nobody could be heard for {MAX_SILENT_ROUNDS} rounds"
             raise Stopped(what, where=f"round {number}", got=reasons[0], need="at least one usable reply")
         models = method.assignment(state)
-        scores = fleet.evaluate(models.restrict(present), now) if now.evaluated or watch.gives_up else None
+        here = models.restrict(present)
+        scores = fleet.evaluate(here, now) if now.evaluated or watch.gives_up else None
+        validated = fleet.validate(here, now) if now.evaluated and stopping is not None else None
         clock.add(ledger)
         folder.log_event(with_traffic(played, ledger))
-        diverged = ""
         if scores is not None:
             folder.log_event(events.EvaluationEvent(round=number, **evaluation_metrics(scores, models, truth)))
-            if diverged := divergence_of(watch, scores, ledger):
-                folder.log_event(events.DivergedEvent(round=number, reason=diverged))
+            if reason := divergence_of(watch, scores, ledger):
+                diverged[number] = reason
+                folder.log_event(events.DivergedEvent(round=number, reason=reason))
+        if validated is not None:
+            loss = validation_loss(watch.scale, validated)
+            folder.log_event(events.ValidationEvent(round=number, loss=loss, clients=len(validated.clients)))
+            if (found := best.after(number, loss)) is not best:
+                best, best_state = found, state
         folder.log_clients(client_rows(number, ledger, scores, models))
-        save(folder, number, state, None if by_chance else selection_state, clock)
+        save(folder, experiment, number, RunState(state, selection_state, best, best_state), clock)
         values = summary(scores) if scores is not None else {}
         accuracy, metrics = values.get("accuracy"), values.get("metrics", {})
         assert accuracy is None or isinstance(accuracy, float)
         assert isinstance(metrics, dict)
         about = str(values.get("metric", "")), experiment.method_name, plan.seed, str(folder.path)
         progress(RunProgress(number, plan.rounds, accuracy, len(present), metrics, *about))
-    if scores is None:  # killed between the last checkpoint and the verdict
+    kept = last if best_state is None else best.round
+    if scores is None or kept < last:
         fleet = fleet.begin(last)
         there = [client for client in fleet.clients() if client in models.row_by_client]
+        if kept < last:
+            known = method.assignment(best_state)
+            if late := tuple(client for client in there if client not in known.row_by_client):
+                best_state, _ = method.place(best_state, late, fleet, at(last))  # they came after the best round
+            models = method.assignment(best_state)
         scores = fleet.evaluate(models.restrict(there), at(last))
-    evaluations = [*folder.events(events.EvaluationEvent)]
+        if kept < last:  # else it is done again: the run was killed before the verdict
+            clock.add(fleet.ledger)
+    reason = "training diverged" if last in diverged and watch.gives_up else end_reason(best, last, plan.rounds)
+    if last < plan.rounds:
+        folder.log_event(events.EarlyStopEvent(round=last, kept=kept, reason=reason))
+    history = [] if kept < last else [*folder.events(events.EvaluationEvent)]
     result: dict[str, object] = {
         "rounds": last,
         **evaluation_metrics(scores, models, truth_at(last)),
         **verdict_details(scores),
-        "warnings": [asdict(each) for each in find_warnings(scores, evaluations, diverged)],
+        "warnings": [asdict(each) for each in find_warnings(scores, history, diverged.get(kept, ""))],
         "groups": [list(members) for members in models.groups().members],
         "model_hash": model_hash(models),
-        "diverged": diverged != "",
-        **({"divergence": {"reason": diverged, "advice": advice(experiment)}} if diverged else {}),
+        "diverged": kept in diverged,
+        **({"divergence": {"reason": diverged[kept], "advice": advice(experiment)}} if kept in diverged else {}),
+        **({} if stopping is None else {"early_stopping": {"kept": kept, "loss": best.loss, "reason": reason}}),
         **clock.totals(),
     }
     return result, models
@@ -202,9 +227,9 @@ def log_planted_groups(folder: RunFolder, number: int, truth: Groups | None) -> 
         folder.log_event(events.PlantedEvent(round=number, groups=tuple(truth.members)))
 
 
-def save(folder: RunFolder, number: int, state: object, selection_state: SelectionState | None, clock: Clock) -> None:
-    """Save the checkpoint of a round: the method's state, and with it what selection remembers."""
-    tree, arrays = pack(state if selection_state is None else (state, selection_state))
+def save(folder: RunFolder, experiment: Experiment, number: int, state: RunState, clock: Clock) -> None:
+    """Save the checkpoint of a round."""
+    tree, arrays = pack_state(experiment, state)
     folder.save(Checkpoint(number, tree, arrays, clock.totals()))
 
 

@@ -5,13 +5,17 @@ import json
 import types
 import typing
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from fedclade.core import Damaged, InputError
-from fedclade.methods import AnyMethod, Selection, SelectionState
+from fedclade.methods import AnyMethod, SelectionState
+from fedclade.runs.early_stopping import BestRound
+from fedclade.runs.experiment import Experiment
 from fedclade.store.checkpoints import Checkpoint
-from fedclade.store.state_codec import pack, unpack
+from fedclade.store.state_codec import StateArrays, pack, unpack
 
 
 def state_class(method: AnyMethod) -> type[object]:
@@ -39,14 +43,44 @@ def return_annotation(function: Callable[..., object]) -> object:
     return inspect.get_annotations(bare, globals=known, eval_str=True)["return"]
 
 
-def restore_state(method: AnyMethod, selection: Selection, checkpoint: Checkpoint) -> tuple[object, SelectionState]:
-    """A method's state, and what selection remembers, as a checkpoint has them."""
-    if selection.selection == "random":
-        return unpack(state_class(method), checkpoint.tree, checkpoint.arrays), SelectionState()
-    both = typing.cast(
-        "type[tuple[object, SelectionState]]", types.GenericAlias(tuple, (state_class(method), SelectionState))
-    )
-    return unpack(both, checkpoint.tree, checkpoint.arrays)
+@dataclass(frozen=True, eq=False)
+class RunState:
+    """Everything that a run remembers from one round to the next."""
+
+    method: object
+    """The method's own state."""
+    selection: SelectionState = field(default_factory=SelectionState)
+    best: BestRound = field(default_factory=BestRound)
+    best_method: object = None
+    """The method's state after the best round, where a run may end early; None: no round was validated yet."""
+
+    @property
+    def final_method(self) -> object:
+        """The method's state that the run's models are of."""
+        return self.method if self.best_method is None else self.best_method
+
+
+def pack_state(experiment: Experiment, state: RunState) -> tuple[object, StateArrays]:
+    """The state of a run for a checkpoint; of most runs that of the method alone."""
+    parts = [state.method]
+    if experiment.selection.selection != "random":
+        parts.append(state.selection)
+    if experiment.run.early_stopping is not None:
+        parts += [state.best, state.best_method]
+    return pack(parts[0] if len(parts) == 1 else tuple(parts))
+
+
+def restore_state(experiment: Experiment, checkpoint: Checkpoint) -> RunState:
+    """The state of a run, as a checkpoint has it."""
+    own = state_class(experiment.method)
+    selects, stops = experiment.selection.selection != "random", experiment.run.early_stopping is not None
+    if not selects and not stops:
+        return RunState(unpack(own, checkpoint.tree, checkpoint.arrays))
+    kinds = [own, *([SelectionState] if selects else []), *([BestRound, own | None] if stops else [])]
+    whole = typing.cast("type[tuple[Any, ...]]", types.GenericAlias(tuple, tuple(kinds)))
+    method, *more = unpack(whole, checkpoint.tree, checkpoint.arrays)
+    selection = more.pop(0) if selects else SelectionState()
+    return RunState(method, selection, *more)
 
 
 def check_state(method: AnyMethod, state: object) -> None:

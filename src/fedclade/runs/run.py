@@ -28,6 +28,7 @@ from fedclade.runs.loop import ProgressCallback, RunProgress, run_rounds
 from fedclade.runs.method_state import restore_state, state_class
 from fedclade.runs.plugins import plugins_of, with_package
 from fedclade.runs.start_from import check_start, initial_row, start_weights, stored_start
+from fedclade.runs.training_notes import training_notes
 from fedclade.store.checkpoints import Checkpoint
 from fedclade.store.events import ResumeEvent
 from fedclade.store.files import EXPERIMENT_FILE, PREPARATION_FILE, new_run_name
@@ -45,6 +46,11 @@ class Run:
     path: Path
     result: Mapping[str, object]
     net: Net
+
+    @property
+    def training_notes(self) -> list[str]:
+        """What a user should know of the training: when it ended, and what was chosen."""
+        return training_notes(self.result)
 
     @property
     def notes(self) -> list[str]:
@@ -95,7 +101,7 @@ class Run:
             raise InputError("there is no tree of models", where=str(self.path), got=asked.method_name, need=need)
         self.folder.models().row_of(client)  # an error for a client that has none
         reached = self.folder.last_checkpoint()
-        return self._modules(path(restore_state(asked.method, asked.selection, reached)[0], client))
+        return self._modules(path(restore_state(asked, reached).final_method, client))
 
     def ensemble_for(self, client: ClientId) -> Module:
         """All models on this client's path as one, which predicts the mean of their probabilities."""

@@ -109,7 +109,7 @@ def common_models(folder: RunFolder) -> Assignment:
     common = asked.method.needs().common_models
     if common is None:
         raise InputError("the method keeps no common model", where=str(folder.path), got=asked.method_name)
-    return common(restore_state(asked.method, asked.selection, folder.last_checkpoint())[0])
+    return common(restore_state(asked, folder.last_checkpoint()).final_method)
 
 
 def tensor_shapes(folder: RunFolder) -> dict[str, tuple[int, ...]]:

@@ -166,6 +166,27 @@ class DivergedEvent(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ValidationEvent(Event):
+    """The models of a round were tested on examples that are set aside for that, to find the best round."""
+
+    kind = "validation"
+    loss: Number = None
+    """Mean over clients, each bounded; None if nobody answered."""
+    clients: int = 0
+    """How many answered."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EarlyStopEvent(Event):
+    """The run has ended before its last round."""
+
+    kind = "early-stop"
+    kept: int = 0
+    """The round whose models are kept."""
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class PlantedEvent(Event):
     """The planted groups from this round on."""
 
@@ -207,7 +228,7 @@ class ResumeEvent(Event):
 
 
 KNOWN = (
-    *(StartEvent, RoundEvent, EvaluationEvent, DivergedEvent, PlantedEvent),
+    *(StartEvent, RoundEvent, EvaluationEvent, DivergedEvent, ValidationEvent, EarlyStopEvent, PlantedEvent),
     *(NewcomersEvent, LeftEvent, ReturnedEvent, ResumeEvent),
 )
 KINDS: Mapping[str, type[Event]] = {made.kind: made for made in KNOWN}

@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,11 @@ from fedclade.core import Groups, Round
 from fedclade.fleet.simulated import simulated_fleet
 from fedclade.methods import AnyMethod, Needs
 from fedclade.nets import net_for
+from fedclade.runs.early_stopping import EarlyStopping
+from fedclade.runs.loop import model_hash
 from fedclade.runs.method_state import state_class
+from fedclade.store.events import ValidationEvent
+from fedclade.store.run_folder import RunFolder
 from fedclade.store.state_codec import pack, unpack
 from fedclade.testing.play import LOCAL, Interrupted, play_run
 from fedclade.testing.toys import ToyTask, iid_clients, two_groups
@@ -130,6 +135,23 @@ def resumes_other_tasks(method: AnyMethod, folder: Path) -> None:
         require(without_time(resumed) == without_time(whole), f"another run of {task}, when stopped, or by workers")
 
 
+def keeps_the_best_round(method: AnyMethod, folder: Path) -> None:
+    """With early stopping: the models of the round that validation examples say, and the same when it is resumed."""
+    plan: dict[str, Any] = {"early_stopping": EarlyStopping(share=0.3, patience=2), "rounds": 6}
+    whole, models = play_run(method, two_groups(), folder / "whole", **plan)
+    found = RunFolder.open(folder / "whole").events(ValidationEvent)
+    losses = {event.round: event.loss for event in found if event.loss is not None}
+    kept = min(losses, key=lambda number: losses[number])
+    require(whole["early_stopping"]["kept"] == kept, f"kept another round than {kept}")  # type: ignore[index]  # a table
+    shorter, _ = play_run(method, two_groups(), folder / "shorter", **{**plan, "rounds": kept})
+    require(model_hash(models) == shorter["model_hash"], f"other models than those of round {kept}")
+    for after in range(1, int(str(whole["rounds"])) + 1):
+        with suppress(Interrupted):
+            play_run(method, two_groups(), folder / f"cut-{after}", stop_after=after, **plan)
+        resumed, _ = play_run(method, two_groups(), folder / f"cut-{after}", **plan)
+        require(without_time(resumed) == without_time(whole), f"another run when stopped after round {after}")
+
+
 def agrees_across_workers(method: AnyMethod, folder: Path) -> None:
     plan: dict[str, Any] = {"net": "mlp", "rounds": 2}
     runs = [play_run(method, two_groups(), folder / f"{count}", workers=count, **plan)[0] for count in (0, 1, 2)]
@@ -207,9 +229,9 @@ def draws_by_the_seed(method: AnyMethod, folder: Path) -> None:
 CHECKS: dict[str, Check] = {
     check.__name__.replace("_", " "): check
     for check in (
-        *(says_what_it_is, declares_what_it_needs, learns_the_toy, resumes_byte_for_byte, agrees_across_workers),
-        *(ignores_the_order_of_replies, survives_silence, takes_a_liar_for_silent, goes_on_when_a_round_is_lost),
-        *(learns_a_regression, learns_several_flags, resumes_other_tasks),
+        *(says_what_it_is, declares_what_it_needs, learns_the_toy, resumes_byte_for_byte, keeps_the_best_round),
+        *(agrees_across_workers, ignores_the_order_of_replies, survives_silence, takes_a_liar_for_silent),
+        *(goes_on_when_a_round_is_lost, learns_a_regression, learns_several_flags, resumes_other_tasks),
         *(never_sees_the_truth, never_uses_test_data, places_newcomers, leaves_its_state_alone, draws_by_the_seed),
     )
 }

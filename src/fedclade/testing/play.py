@@ -12,8 +12,10 @@ from fedclade.fleet import Fleet
 from fedclade.fleet.simulated import Wire, pass_through, simulated_fleet
 from fedclade.methods import AnyMethod, Selection
 from fedclade.nets import Net, net_for
-from fedclade.runs.experiment import Experiment, RunSettings
+from fedclade.runs.early_stopping import EarlyStopping
+from fedclade.runs.experiment import Experiment
 from fedclade.runs.loop import RunProgress, run_rounds
+from fedclade.runs.run_settings import RunSettings
 from fedclade.store.files import is_run
 from fedclade.store.run_folder import RunFolder
 from fedclade.testing.wires import AlteredTransport
@@ -42,6 +44,7 @@ def play_run(
     fleet: Callable[[Net], AbstractContextManager[Fleet]] | None = None,
     selection: Selection = AT_RANDOM,
     local: LocalTraining = LOCAL,
+    early_stopping: EarlyStopping | None = None,
 ) -> tuple[dict[str, object], Assignment]:
     """The verdict and the models of a run; a folder that is there is resumed."""
     made = net_for(net, federation.shape, federation.classes, task=federation.task)
@@ -51,7 +54,9 @@ def play_run(
             raise Interrupted
 
     there = is_run(path)
-    plan = RunSettings(rounds=rounds, participation=participation, evaluate_every=2, seed=seed)
+    plan = RunSettings(
+        rounds=rounds, participation=participation, evaluate_every=2, seed=seed, early_stopping=early_stopping
+    )
     experiment = Experiment({}, method, local=local, run=plan, selection=selection)
     if fleet is None:
         here = simulated_fleet(federation, made, workers=workers, wire=wire)

@@ -124,6 +124,11 @@ EVALUATE = Verb(
 )
 
 
+# -- validate: the same on the training examples that are set aside in a run ------------------------------------------
+
+VALIDATE = replace(EVALUATE, name="validate", part="train")
+
+
 # -- sketch: a few points that stand for a client's training examples -------------------------------------------------
 
 
@@ -297,7 +302,7 @@ CHANGED = Verb(
 VERBS: dict[str, AnyVerb] = {
     verb.name: verb
     for verb in (
-        *(TRAIN, TRAIN_BEST, LOSSES, EVALUATE, SKETCH, SCATTER, MOMENTS, CHANGED),
+        *(TRAIN, TRAIN_BEST, LOSSES, EVALUATE, VALIDATE, SKETCH, SCATTER, MOMENTS, CHANGED),
         *(COLUMNS, COLUMN_COUNTS, COLUMN_SUMS),
     )
 }

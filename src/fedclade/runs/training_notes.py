@@ -1,0 +1,13 @@
+"""What a user should know of how a run was trained, from its verdict."""
+
+from collections.abc import Mapping
+
+
+def training_notes(result: Mapping[str, object]) -> list[str]:
+    """A sentence for each."""
+    notes: list[str] = []
+    if isinstance(early := result.get("early_stopping"), Mapping):
+        rounds, kept = result.get("rounds"), early.get("kept")
+        whose = "its own" if kept == rounds else f"those of round {kept}"
+        notes.append(f"ended after round {rounds}, {early.get('reason')}; the models are {whose}")
+    return notes
