@@ -35,7 +35,7 @@ def call_diverging(command: str, capsys: pytest.CaptureFixture[str]) -> tuple[st
     assert (code, err.count("\n")) == (3, 1)
     assert err.startswith("error: training diverged, ")
     assert "got a loss over 23, 10 times that of a guess, at 4 of 4 clients" in err
-    assert "do: set a smaller local.lr: 0.1 at the most" in err
+    assert "do: set a smaller local.lr, 0.1 at the most" in err
     return out, err
 
 

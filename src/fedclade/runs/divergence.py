@@ -22,7 +22,7 @@ MIN_SHARE = 0.25  # of the clients that were evaluated
 MAX_HOPELESS_ROUNDS = 10  # in a row: then a run is stopped
 MAX_SILENT_ROUNDS = 5  # after so many rounds in a row without a usable reply a run stops, whatever the reason
 TRAINING_VERBS = ("train", "train_best")
-SAFE_LR = 0.1  # advised where a larger one diverged: no net and data of ours diverge with it
+SAFE_LR = {"sgd": 0.1, "adam": 0.01, "adamw": 0.01}  # advised where a larger one diverged
 
 
 def median_training_loss(ledger: Ledger) -> float | None:
@@ -95,10 +95,11 @@ def diverged_rounds(past: Iterable[Event]) -> dict[int, str]:
 
 def advice(experiment: Experiment) -> str:
     """What to do about it."""
-    lr = experiment.local.lr
-    smaller = SAFE_LR if lr > SAFE_LR else lr / 10
+    lr, safe = experiment.local.lr, SAFE_LR[experiment.local.optimizer.kind]
+    smaller = safe if lr > safe else lr / 10
     raw = ', or prepare = "standard"' if experiment.data.get("prepare") == "none" else ""
-    return f"set a smaller local.lr{raw}: {smaller:g} at the most (it was {lr:g})"
+    clip = "" if experiment.local.clip_norm else ", or clip gradients (local.clip_norm = 1)"
+    return f"set a smaller local.lr, {smaller:g} at the most (it was {lr:g}){raw}{clip}"
 
 
 def check_divergence(results: Iterable[Mapping[str, object]]) -> None:

@@ -206,7 +206,8 @@ def run_rounds(
     if last < plan.rounds:
         folder.log_event(events.EarlyStopEvent(round=last, kept=kept, reason=reason))
     divergence = {"reason": diverged[kept], "advice": advice(experiment)} if kept in diverged else None
-    warned = find_warnings(scores, [*folder.events(events.EvaluationEvent)], divergence)
+    history = [] if kept < last else [*folder.events(events.EvaluationEvent)]
+    warned = find_warnings(scores, history, divergence)
     result: dict[str, object] = {
         "rounds": last,
         **evaluation_metrics(scores, models, truth_at(last)),
