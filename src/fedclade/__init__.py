@@ -53,7 +53,6 @@ _NAMES = {
     "fedclade.nets.own_task": ("OwnTask",),
     "fedclade.runs.early_stopping": ("EarlyStopping",),
     "fedclade.runs.loop": ("RunProgress",),
-    "fedclade.runs.early_stopping": ("EarlyStopping",),
     "fedclade.runs.run": ("Run",),
 }
 _MODULE_BY_NAME = {"data": "fedclade.data", **{name: module for module, names in _NAMES.items() for name in names}}

@@ -34,7 +34,7 @@ from fedclade.report.tables import main_table
 from fedclade.runs import compare as comparing
 from fedclade.runs import group_search as finding
 from fedclade.runs import run as runs
-from fedclade.runs.defaults import NET, local_defaults, own_defaults
+from fedclade.runs.defaults import NET, array_defaults, local_defaults, own_defaults
 from fedclade.runs.divergence import check_divergence
 from fedclade.runs.early_stopping import EarlyStopping
 from fedclade.runs.experiment import PYTHON, EngineSettings, Experiment, check_selection
@@ -315,7 +315,10 @@ def make_experiment(
 
     raw = federation.preparation is not None and federation.preparation.is_raw
     kind, task = federation.kind, federation.task.kind
-    defaults = own_defaults(kind, len(federation), task=task, raw=raw) if kind else {}
+    if federation.task.labels == "number":  # an own loss of numbers has no bound either
+        task = "regression"
+    clients = len(federation)
+    defaults = own_defaults(kind, clients, task=task, raw=raw) if kind else array_defaults(task, clients)
     known_values = {**local_defaults(defaults.get("local", {}), settings), **defaults.get("run", {}), **settings}
 
     def values_of(*kinds: type) -> dict[str, object]:

@@ -43,6 +43,15 @@ def own_defaults(
     return known
 
 
+def array_defaults(task: TaskKind, clients: int) -> dict[Section, dict[str, object]]:
+    """The same for arrays, whose inputs may be anything: with few clients all of them take part.
+
+    Of a classification they do not, as in the worlds that it is compared on.
+    """
+    every_client = task != "classification" and clients < FEW_CLIENTS
+    return {"run": {"participation": 1.0}} if every_client else {}
+
+
 def with_defaults(
     tables: Mapping[str, Mapping[str, object]], defaults: Mapping[Section, Mapping[str, object]]
 ) -> dict[str, Mapping[str, object]]:
