@@ -151,3 +151,42 @@ def test_a_site_keeps_its_table_for_a_run(tmp_path: Path, monkeypatch: pytest.Mo
     assert isinstance(second, pa.Table)
     assert second.to_pydict() == first.to_pydict() == {"heat": ["1.5", None], "fault": ["no", "yes"]}
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("label", "task"), [("heat", "regression"), ("heat", "auto"), ("new,loud", "auto"), ("new,loud", "multi-label")]
+)
+def test_sites_learn_what_one_file_learns(label: str, task: str, tmp_path: Path) -> None:
+    """A label of numbers, and two of flags: the same scale, the same models and the same metrics."""
+
+    def flags(_: str, columns: Columns) -> None:
+        columns["new"], columns["loud"] = columns["index"] % 2, (columns["heat"] > 71).astype(int)
+
+    held = tables(flags)
+    said = f'label = "{label}"' + (f', task = "{task}"' if task != "auto" else "")
+    (tmp_path / "sites.toml").write_text(SITES.replace('label = "fault"', said))
+    main(tmp_path / "sites.toml", sites_with(held), {"folder": str(tmp_path / "there")}, None)
+    lines = ["site," + ",".join(held["oslo"])]
+    for name, columns in held.items():
+        lines += [f"{name}," + ",".join(map(str, row)) for row in zip(*columns.values(), strict=True)]
+    (tmp_path / "all.csv").write_text("\n".join(lines) + "\n")
+    data = f'data = {{source = "own", path = "{tmp_path / "all.csv"}", client = "site", label = "{label}"}}\n'
+    (tmp_path / "here.toml").write_text(data + RUN)
+    mine = start(read_experiment(tmp_path / "here.toml"), out=tmp_path / "here").result
+    theirs = RunFolder.open(tmp_path / "there").result()
+    assert theirs["task"] == mine["task"] == ("regression" if label == "heat" else "multi-label")
+    assert theirs["metrics"] == mine["metrics"]
+    assert theirs["model_hash"] == mine["model_hash"]
+    main(tmp_path / "sites.toml", sites_with(held), {"folder": str(tmp_path / "there")}, None)  # it is the same run
+
+
+def test_a_site_label_that_is_not_clear_must_be_said(experiment: Path, tmp_path: Path) -> None:
+    """30 whole numbers may be classes or measurements; no site has told one of them when that is asked."""
+
+    def whole(_: str, columns: Columns) -> None:
+        columns["fault"] = columns["index"] % 30
+
+    sites = sites_with(tables(whole))
+    with pytest.raises(InputError, match=r"not clear what label 'fault' is.*whole numbers.*say task = \"classifica"):
+        main(experiment, sites, {"folder": str(tmp_path / "run")}, None)
+    assert {one.metadata.message_type for one in sites.sent} == {"query.enrol", "query.columns"}

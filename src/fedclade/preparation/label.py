@@ -40,7 +40,9 @@ def fit_scale(
         got, need = f"{middle:g} in nearly every row", "numbers that differ"
         raise InputError(f"label {label!r} does not vary", where=where, got=got, need=need, do="name another label")
     shares = np.arange(1, LABEL_BINS) / LABEL_BINS
-    edges = sorted({(sketch.quantile(float(each)) - middle - offset) / deviation for each in shares})
+    least = sketch.quantile(0.0)  # an interval below it would be empty
+    places = sorted({each for each in map(sketch.quantile, shares.tolist()) if each > least})
+    edges = [(each - middle - offset) / deviation for each in places]
     return replace(task, centre=middle + offset, scale=deviation, edges=tuple(edges))
 
 
