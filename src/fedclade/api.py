@@ -23,7 +23,7 @@ from fedclade.core.training import (
     local_training,
 )
 from fedclade.data import Federation, OwnData
-from fedclade.data.load import FileOptions, from_frame, load_own
+from fedclade.data.load import ColumnList, FileOptions, from_frame, load_own
 from fedclade.methods import FLT, AnyMethod, FoundGroups, Selection
 from fedclade.nets import NETS, Module
 from fedclade.nets.own_task import OwnTask
@@ -245,7 +245,7 @@ def find_groups(
     method: FLT | None = None,
     *,
     client: str = "",
-    label: str = "",
+    label: str | ColumnList = "",
     seed: int = 0,
     workers: int = 0,
     **options: Unpack[FileOptions],
@@ -255,7 +255,7 @@ def find_groups(
     data       a federation; the path of a file or a folder; or a table in memory
     method     `fc.FLT(...)`, with other settings than its defaults
     client     the column of a table that names the client of a row
-    label      the column of the label; without one, groups are found from the features alone
+    label      the column of the label, or a list of columns of flags; without one, features alone are compared
     seed       decides which rows are held out, and all that is drawn
     workers    processes of this machine that play the clients; 0: none but this one
 
@@ -282,7 +282,7 @@ def find_groups(
     return finding.find_groups(federation, wanted.find, seed=seed, workers=workers)
 
 
-def own_federation(data: object, client: str, label: str, seed: int, options: FileOptions) -> Federation:
+def own_federation(data: object, client: str, label: str | ColumnList, seed: int, options: FileOptions) -> Federation:
     """The federation of a path, or of a table in memory."""
     if isinstance(data, str | PathLike):
         return load_own(Path(data), {"client": client, "label": label, **options}, seed)

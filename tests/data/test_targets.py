@@ -109,6 +109,7 @@ def test_several_columns_are_flags() -> None:
         assert federation.task == Task(kind="multi-label", labels="flags", count=2, names=("hot", "wet"))
         assert federation.preparation is not None
         assert federation.preparation.columns == ("heat", "a,b")
+        assert federation.notes == ("labels 'hot', 'wet' hold flags: a multi-label task",)
         for held in federation.data.values():
             for part in (held.train, held.test):
                 assert part.labels.tolist() == [[1 - row % 2, int(row % 20 == 0)] for row in part.index.tolist()]

@@ -19,6 +19,7 @@ from fedclade.data.image_folders import ImageForm, LabelledArrays, from_images, 
 from fedclade.data.npz_tables import input_columns, named_federation, native, read_npz_client
 from fedclade.data.table_names import MAX_SHOWN, Found, with_own_names
 from fedclade.data.tables import TABLE_ENDINGS, concat_tables, read_table, table_federation
+from fedclade.data.targets import label_columns
 
 if TYPE_CHECKING:
     from fedclade.data.own import OwnData
@@ -116,7 +117,7 @@ def join_tables(tables: Mapping[ClientId, pa.Table], client: str, own: "OwnData"
     ]
     used = {name for name in names if name not in own.without}
     if own.only:
-        used &= {*own.only, own.label, own.split}
+        used &= {*own.only, *label_columns(own.label, names), own.split}
     usual = Counter(frozenset(used.intersection(table.column_names)) for table in tables.values()).most_common(1)[0][0]
     odd: list[str] = []
     for name, table in tables.items():

@@ -195,6 +195,8 @@ def flags_target(cells: LabelCells, kept: NDArray[np.bool_], found: Found) -> Ta
     flags = np.stack([np.nan_to_num(each.values) for each in cells.numbers], axis=1).astype(np.uint8)
     if not found.problems and kept.any() and (flags[kept] == flags[kept][0]).all():
         found.add(cells.columns[0], "and the other flags are the same in every row (--label)", "name other labels")
+    if len(cells.columns) > 1 and not found.problems:
+        found.notes.append(f"labels {', '.join(map(repr, cells.columns))} hold flags: a multi-label task")
     task = Task(kind="multi-label", labels="flags", count=len(cells.columns), names=cells.columns)
     return TargetColumn(task, flags, flags)
 
