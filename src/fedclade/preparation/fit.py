@@ -308,7 +308,7 @@ def bound_numbers(
 ) -> list[BoundedNumbers]:
     """All numbers with their bounds: as far again beyond the first and the last percent as these are apart."""
     wanted = [
-        Numbers(column, role, "year" if role == "date" else "")
+        Numbers(column, role, "year" if role == "date" else "", roles.orders.get(column, ""))
         for column, role in roles.roles.items()
         if role in ("number", "date")
     ]
@@ -319,11 +319,11 @@ def bound_numbers(
         if role == "boolean":
             found.append(BoundedNumbers(Numbers(column, "boolean"), 0.0, 1.0, 0.0))
         elif role in ("number", "date"):
-            numbers = Numbers(column, role, "year" if role == "date" else "")
+            numbers = Numbers(column, role, "year" if role == "date" else "", roles.orders.get(column, ""))
             found.append(find_bounds(numbers, sketched[numbers]))
         if role == "date":
             found += [
-                BoundedNumbers(Numbers(column, "date", part), low, high, low)  # type: ignore[arg-type]  # its keys
+                BoundedNumbers(Numbers(column, "date", part, numbers.order), low, high, low)  # type: ignore[arg-type]  # its keys
                 for part, (low, high) in DATE_BOUNDS.items()
             ]
     return found
@@ -372,12 +372,19 @@ def number_input(each: BoundedNumbers, count: int, total: float, square: float, 
     fill = each.middle if each.sketch is not None else mean
     if raw:
         return NumberInput(
-            column=numbers.column, of=numbers.of, part=numbers.part, low=-LARGEST, high=LARGEST, fill=fill
+            column=numbers.column,
+            of=numbers.of,
+            part=numbers.part,
+            order=numbers.order,
+            low=-LARGEST,
+            high=LARGEST,
+            fill=fill,
         )
     return NumberInput(
         column=numbers.column,
         of=numbers.of,
         part=numbers.part,
+        order=numbers.order,
         low=each.low,
         high=each.high,
         fill=fill,
