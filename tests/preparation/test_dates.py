@@ -86,7 +86,7 @@ def test_another_column_of_the_table_shows_the_order() -> None:
     columns = {"begin": written("%d/%m/%Y", (EARLY * SITES)), "end": written("%d/%m/%Y")}
     found = fit(apart(columns))
     assert {each.order for each in found.inputs if isinstance(each, NumberInput)} == {"day"}
-    assert found.warnings == ("dates of column 'begin' are read with the day first, as those of 'end'",)
+    assert found.warnings[0] == "dates of column 'begin' are read with the day first, as those of 'end'"
 
 
 @pytest.mark.parametrize("make", [together, apart])
