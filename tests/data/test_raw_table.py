@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fedclade.data.cell_numbers import float_or_nan
 from fedclade.data.frames import arrow_table
-from fedclade.data.raw_table import RawColumn, float_or_nan, read_column, read_raw_table, text_column
+from fedclade.data.raw_table import RawColumn, read_column, read_raw_table, text_column
 
 DAY = 86400.0
 DAY_OF_2024 = 19723 * DAY  # 54 years of 365 days and 13 days of leap years behind 1970
@@ -64,6 +65,20 @@ def cells(column: RawColumn) -> list[str | None]:
         (["01.01.2024 10:30", "01.01.2024 00:01"], "date", [DAY_OF_2024 + 37800, DAY_OF_2024 + 60]),
         (["1/2/2024", "1/31/2024"], "date", [DAY_OF_2024 + DAY, DAY_OF_2024 + 30 * DAY]),
         (["2/1/2024", "31/1/2024"], "date", [DAY_OF_2024 + DAY, DAY_OF_2024 + 30 * DAY]),
+        (["01.01.24", "31.12.23"], "date", [DAY_OF_2024, DAY_OF_2024 - DAY]),
+        (["1/31/24", "12/31/23"], "date", [DAY_OF_2024 + 30 * DAY, DAY_OF_2024 - DAY]),
+        (["31-Dec-23", "01-Jan-2024"], "date", [DAY_OF_2024 - DAY, DAY_OF_2024]),
+        (["31Dec2023", "1jan2024"], "date", [DAY_OF_2024 - DAY, DAY_OF_2024]),
+        (["3 January 2024", "1 Jan 2024"], "date", [DAY_OF_2024 + 2 * DAY, DAY_OF_2024]),
+        (["January 3, 2024", "Jan 1 2024"], "date", [DAY_OF_2024 + 2 * DAY, DAY_OF_2024]),
+        (["Wed 03 Jan 2024", "Monday, January 1, 2024"], "date", [DAY_OF_2024 + 2 * DAY, DAY_OF_2024]),
+        (["2024-02", "2024-01"], "date", [DAY_OF_2024 + 31 * DAY, DAY_OF_2024]),
+        (["01/31/2024 02:15 PM", "01/01/2024 12:00 am"], "date", [DAY_OF_2024 + 30 * DAY + 51300, DAY_OF_2024]),
+        (["2024-01-01", "01.01.2024 10:30"], "date", [DAY_OF_2024, DAY_OF_2024 + 37800]),
+        (["10:30", "00:00:05.5"], "date", [37800, 5.5]),
+        (["12,345.67", "-1,234,567", "998.5"], "number", [12345.67, -1234567, 998.5]),
+        (["12,345", "998"], "number", [12345, 998]),
+        (["1'234", "5", "1'234.5"], "number", [1234, 5, 1234.5]),
         ([None, None], "empty", [nan, nan]),
         (["", " "], "empty", [nan, nan]),
     ],
@@ -72,6 +87,17 @@ def test_numbers_truth_values_and_dates(values: object, kind: str, numbers: list
     column = read(values)
     assert column.kind == kind
     np.testing.assert_array_equal(column.values, numbers)
+
+
+def test_dates_in_two_orders_have_both_readings() -> None:
+    """The second of January, or the first of February."""
+    column = read(["1/2/2024", "3/3/2024", ""])
+    assert (column.kind, column.order) == ("date", "")
+    third_of_march = DAY_OF_2024 + 62 * DAY
+    np.testing.assert_array_equal(column.dates("day"), [DAY_OF_2024 + 31 * DAY, third_of_march, nan])
+    np.testing.assert_array_equal(column.dates("month"), [DAY_OF_2024 + DAY, third_of_march, nan])
+    assert read(["3/3/2024", "12-12-2024"]).month_first is None
+    assert [read([text]).order for text in ("31/1/2024", "1/31/2024")] == ["day", "month"]
 
 
 @pytest.mark.parametrize(
@@ -85,8 +111,12 @@ def test_numbers_truth_values_and_dates(values: object, kind: str, numbers: list
         (["1", "nan", "infinity"], ["1", "nan", "infinity"]),
         (["1", "1e999"], ["1", "1e999"]),
         (["1", "2,5"], ["1", "2,5"]),
-        (["1/2/2024", "2/1/2024"], ["1/2/2024", "2/1/2024"]),  # in which order is not known
+        (["0,123", "12,345"], ["0,123", "12,345"]),  # no thousands
+        (["1,234", "1'234"], ["1,234", "1'234"]),
         (["31.12.2024", "soon"], ["31.12.2024", "soon"]),
+        (["31/12/2024", "12/31/2024"], ["31/12/2024", "12/31/2024"]),  # in no order
+        (["31/02/2024"], ["31/02/2024"]),  # there is no such day
+        (["29.02.2023"], ["29.02.2023"]),
         ([1, "a", 2.0, 2.5, None, True], ["1", "a", "2", "2.5", None, "True"]),
         (pd.Series(["a", pd.NA, pd.NaT, np.nan, 1], dtype=object), ["a", None, None, None, "1"]),
         (pd.Series(["\ud800"], dtype=object), ["\\ud800"]),

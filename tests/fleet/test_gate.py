@@ -68,7 +68,7 @@ def good(client: str, verb: str = "train") -> Reply:
         "columns": {
             **{"names": json_array(["x"]), "faults": json_array([""]), "classes": json_array([])},
             **{"kinds": np.array([2]), "filled": np.array([9]), "different": np.array([4]), "words": np.zeros(1)},
-            "flags": np.zeros((1, 4), bool),
+            "flags": np.zeros((1, 6), bool),
         },
         "column_counts": {"counts": np.array([[6], [4]])},
         "column_sums": {

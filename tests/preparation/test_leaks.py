@@ -81,6 +81,58 @@ def test_what_is_filled_for_one_label_only_is_warned_of(values: Any, choices: di
     assert warned(values, FAULTS, **choices)
 
 
+@pytest.mark.parametrize("classes", [2, 4, 5])
+def test_a_copy_on_another_scale_is_warned_of(classes: int) -> None:
+    for seed in range(12):
+        labels = np.random.default_rng(seed).integers(0, classes, ROWS)
+        assert warned((labels - labels.mean()) / labels.std(), labels), seed
+        assert warned(labels / 7, labels), seed
+
+
+RARE = np.random.default_rng(1).random(ROWS) < 0.012
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.where(RARE, "broken", "fine"),  # at no client five times
+        RARE,
+        RARE.astype(int),
+        (RARE - RARE.mean()) / RARE.std(),
+        np.where(RARE, 5 + RNG.random(ROWS), RNG.random(ROWS)),  # a score
+        -np.where(RARE, 5 + RNG.random(ROWS), RNG.random(ROWS)),
+    ],
+)
+def test_a_copy_of_a_rare_label_is_warned_of(values: Any) -> None:
+    assert warned(values, np.where(RARE, "yes", "no"))
+
+
+@pytest.mark.parametrize("rare", [0.006, 0.02, 0.3])
+def test_noise_and_good_features_are_not_warned_of(rare: float) -> None:
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        hidden = rng.normal(size=ROWS)
+        labels = hidden > np.quantile(hidden, 1 - rare)
+        for feature in (
+            rng.normal(size=ROWS),
+            hidden + 0.5 * rng.normal(size=ROWS),
+            rng.integers(0, 40, ROWS),
+            np.round(3 * hidden + rng.normal(size=ROWS)),
+            rng.choice([f"code {number}" for number in range(12)], ROWS),
+            rng.random(ROWS) < 0.1,
+        ):
+            assert not warned(feature, labels), (seed, feature[:5])
+
+
+@pytest.mark.parametrize(("codes", "classes"), [(10, 2), (15, 5), (60, 3)])
+def test_codes_that_are_finer_than_the_label_are_warned_of(codes: int, classes: int) -> None:
+    code = RNG.permutation(np.arange(ROWS) % codes)
+    label_of = RNG.permutation(np.arange(codes) % classes)
+    assert warned(code, label_of[code])
+    assert warned(code * 0.37, label_of[code])
+    assert not warned(code, RNG.permutation(label_of[code]))
+
+
 @pytest.mark.parametrize(
     "filled", [RNG.random(ROWS) < 0.5, BROKEN & (RNG.random(ROWS) < 0.9), BROKEN | (RNG.random(ROWS) < 0.02)]
 )

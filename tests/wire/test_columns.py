@@ -94,7 +94,7 @@ GOOD: dict[AnyVerb, Mapping[str, Any]] = {
     COLUMNS: {
         **{"names": json_array(["x", "city"]), "faults": json_array(["", ""]), "classes": json_array(["no"])},
         **{"kinds": np.array([2, 5]), "filled": np.array([10, 9]), "different": np.array([10, 2])},
-        **{"words": np.array([0, 1.0]), "flags": np.zeros((2, 4), bool)},
+        **{"words": np.array([0, 1.0]), "flags": np.zeros((2, 6), bool)},
     },
     # x: up to 0, up to 0.5, above; when: up to 2000.5, above; city: Oslo, Łódź, others. For each, label no and yes.
     COLUMN_COUNTS: {"counts": np.array([[1, 1], [2, 2], [2, 2], [5, 5], [0, 0], [3, 3], [2, 1], [0, 1]])},
@@ -134,8 +134,8 @@ FAULTS: list[tuple[AnyVerb, Mapping[str, Any], str]] = [
     (COLUMNS, {"different": np.array([10, 10])}, "different: got more"),
     (COLUMNS, {"words": np.array([0, np.nan])}, "words: got 1 of 2"),
     (COLUMNS, {"words": np.array([0, -1.0])}, "words: got -1"),
-    (COLUMNS, {"flags": np.zeros((2, 4), np.int64)}, "flags: got int64"),
-    (COLUMNS, {"flags": np.zeros((3, 4), bool)}, "columns: got"),
+    (COLUMNS, {"flags": np.zeros((2, 6), np.int64)}, "flags: got int64"),
+    (COLUMNS, {"flags": np.zeros((3, 6), bool)}, "columns: got"),
     (COLUMN_COUNTS, {"counts": GOOD[COLUMN_COUNTS]["counts"][:-1]}, "counts: got shape (7, 2), need (8, 2)"),
     (COLUMN_COUNTS, {"counts": GOOD[COLUMN_COUNTS]["counts"][:, :1]}, "counts: got shape (8, 1)"),
     (COLUMN_COUNTS, {"counts": GOOD[COLUMN_COUNTS]["counts"].astype(float)}, "counts: got float64"),
@@ -203,7 +203,7 @@ def test_classes_that_no_label_can_have_are_refused(classes: list[str]) -> None:
         "faults": json_array([]),
         **numbers,
         "words": np.zeros(0),
-        "flags": np.zeros((0, 4), bool),
+        "flags": np.zeros((0, 6), bool),
     }
     good = Reply("columns", "a", 0, 10, {**arrays, "classes": json_array(["no", "yes"])})
     assert COLUMNS.fault(request, good) == ""

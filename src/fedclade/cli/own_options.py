@@ -39,6 +39,10 @@ OPTIONS: dict[str, object] = {
     "categorical": column_option("A column of categories that look like numbers"),
     "numeric": column_option("A column of numbers; a cell that is none counts as empty"),
     "text": column_option("A column of free text, of which the most frequent words are used"),
+    "dates": Annotated[
+        str | None,
+        typer.Option(metavar="day-first|month-first", help="How 05/06/2024 is read, where no other date shows it."),
+    ],
     "prepare": Annotated[
         str | None, typer.Option(metavar="standard|none", help="none: numbers stay as they are, in their own units.")
     ],

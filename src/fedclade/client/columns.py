@@ -20,6 +20,8 @@ from fedclade.wire.columns import (
     KINDS,
     ColumnsFields,
     CountFields,
+    NumbersAsked,
+    SumAsked,
     SumFields,
     json_array,
 )
@@ -73,7 +75,9 @@ def count_values(request: Request[CountFields], data: ClientData) -> Arrays:
     asked = request.fields
     rows, labels, classes = labelled_rows(data, asked.class_names)
     counts = [
-        count_below(numbers_of(rows.column(each.column), each.of, each.part), each.thresholds, labels, classes)
+        count_below(
+            numbers_of(rows.column(each.column), each.of, each.part, each.order), each.thresholds, labels, classes
+        )
         for each in asked.columns
     ]
     counts += [count_known(rows.column(each.column), each.names, labels, classes) for each in asked.categories]
@@ -84,7 +88,9 @@ def sum_values(request: Request[SumFields], data: ClientData) -> Arrays:
     """Sums of the numbers, and the names that are frequent."""
     rows, asked = training_rows(data), request.fields
     sums = [
-        clipped_sums(numbers_of(rows.column(each.column), each.of, each.part), each.low, each.high, each.centre)
+        clipped_sums(
+            numbers_of(rows.column(each.column), each.of, each.part, each.order), each.low, each.high, each.centre
+        )
         for each in asked.numbers
     ]
     names = [frequent_names(rows.column(column), words=False) for column in asked.categories]
@@ -95,6 +101,11 @@ def sum_values(request: Request[SumFields], data: ClientData) -> Arrays:
         "squares": np.array([square for _, _, square in sums], np.float64),
         "names": json_array(names),
     }
+
+
+def asked_numbers(rows: RawRows, asked: NumbersAsked | SumAsked) -> NDArray[np.float64]:
+    """The numbers of a column."""
+    return numbers_of(rows.column(asked.column), asked.of, asked.part, asked.order)
 
 
 def labelled_rows(data: ClientData, class_names: Sequence[str]) -> tuple[RawRows, NDArray[np.int64], int]:

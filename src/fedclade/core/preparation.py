@@ -28,7 +28,10 @@ WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,18})")  # as Python writes a whole number
 
 ColumnKind = Literal["number", "boolean", "date", "text"]
 DatePart = Literal["", "year", "month", "weekday", "hour"]
+DateOrder = Literal["", "day", "month"]
+"""What stands first in dates such as 05/06/2024; empty where that is the same."""
 Preparing = Literal["standard", "none"]
+Dates = Literal["auto", "day-first", "month-first"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,7 @@ class Numbers:
     column: str
     of: ColumnKind = "number"
     part: DatePart = ""
+    order: DateOrder = ""
 
 
 @settings
@@ -50,6 +54,8 @@ class NumberInput:
     """What the column holds."""
     part: DatePart = ""
     """Of a date."""
+    order: DateOrder = ""
+    """Of a date: what stands first in it."""
     low: float
     """Values below count as this."""
     high: float
@@ -206,5 +212,8 @@ class ColumnChoices:
     """Columns that are numbers; a cell that is none counts as empty."""
     text: ColumnNames = ()
     """Columns of free text, of which the most frequent words are used."""
+    dates: Dates = "auto"
+    """What stands first in dates such as 05/06/2024, where no cell of any client shows it; auto: what stands first in
+    the other columns."""
     prepare: Preparing = "standard"
     """Numbers less their mean, over their deviation, cut off far out; `none`: as they are."""

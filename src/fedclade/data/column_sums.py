@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from fedclade.core.column_names import MAX_TEXT
 from fedclade.core.preparation import EMPTY_CELL
+from fedclade.data.cell_dates import is_date
+from fedclade.data.cell_numbers import float_or_nan
 from fedclade.data.prepared import words_of
-from fedclade.data.raw_table import DATE, RawColumn, decode, float_or_nan, own_texts, read_texts, text_column
+from fedclade.data.raw_table import RawColumn, decode, own_texts, read_texts, text_column
 
 MIN_NAME_ROWS = 5  # rows of a client that have a name, before the client tells the name
 FIRST_YEAR, LAST_YEAR = 1900, 2100  # whole numbers between these may be years
@@ -42,6 +44,10 @@ class ColumnFlags:
     """Whole numbers that can all be years."""
     words: float
     """Of a cell with text, in the mean."""
+    day_first: bool = False
+    """Dates that are read with the day first, and would be others, or none, with the month first ..."""
+    month_first: bool = False
+    """... and the reverse. Both: nothing here shows which is meant."""
 
 
 NUMBER_CODE = re.compile(r"[+-]?0[0-9].*")  # a code that looks like a number, such as 01
@@ -78,6 +84,8 @@ def column_flags(column: RawColumn) -> ColumnFlags:
         is_whole=whole,
         has_years=whole and bool(((values >= FIRST_YEAR) & (values <= LAST_YEAR)).all()),
         words=words,
+        day_first=column.kind == "date" and (column.order == "day" or column.month_first is not None),
+        month_first=column.kind == "date" and (column.order == "month" or column.month_first is not None),
     )
 
 
@@ -95,7 +103,7 @@ def text_kind(column: RawColumn) -> str:
     """What a column of text holds, by how its cells are written, which are not all numbers, or all dates."""
     rows = np.bincount(column.codes()[~column.empty])
     numbers = np.array([not np.isnan(float_or_nan(text)) for text in column.texts])
-    dates = np.array([DATE.fullmatch(text) is not None for text in column.texts])
+    dates = np.array([is_date(text) for text in column.texts])
     if any(NUMBER_CODE.fullmatch(text) for text, date in zip(column.texts, dates, strict=True) if not date):
         return "text"
     if rows[numbers].sum() >= MIN_MIXED * rows.sum():

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fedclade.core import InputError
 from fedclade.core.problems import Problem, problems_error
-from fedclade.data.raw_table import number_text
+from fedclade.data.cell_numbers import number_text
 
 LONG_UNITS = [f"datetime64[{unit}]" for unit in "YMWhm"]  # that arrow does not know
 

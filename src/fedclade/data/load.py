@@ -44,6 +44,7 @@ class TableOptions(TypedDict, total=False):
     categorical: ColumnList
     numeric: ColumnList
     text: ColumnList
+    dates: Literal["auto", "day-first", "month-first"]
     prepare: Literal["standard", "none"]
 
 

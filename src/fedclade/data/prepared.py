@@ -12,6 +12,7 @@ from fedclade.core import ClientId, InputError
 from fedclade.core.preparation import (
     CategoryInput,
     ColumnKind,
+    DateOrder,
     DatePart,
     MissingInput,
     NumberInput,
@@ -19,17 +20,10 @@ from fedclade.core.preparation import (
     TableInput,
     WordInput,
 )
+from fedclade.data.cell_dates import DAY_SECONDS
 from fedclade.data.examples import Part, Pool
 from fedclade.data.federation import ClientData, Federation
-from fedclade.data.raw_table import (
-    DAY_SECONDS,
-    RawColumn,
-    RawTable,
-    dates_of_texts,
-    numbers_of_texts,
-    own_texts,
-    text_column,
-)
+from fedclade.data.raw_table import RawColumn, RawTable, numbers_of_texts, own_texts, text_column
 
 MAX_WORD_LENGTH = 40  # characters
 
@@ -118,7 +112,7 @@ def label_numbers(preparation: Preparation, table: RawTable) -> NDArray[np.float
 def columns_of(wanted: TableInput, column: RawColumn) -> NDArray[np.float64] | NDArray[np.bool_]:
     """(rows, inputs) from one column."""
     if isinstance(wanted, NumberInput):
-        values = numbers_of(column, wanted.of, wanted.part)
+        values = numbers_of(column, wanted.of, wanted.part, wanted.order)
         values = np.where(np.isnan(values), wanted.fill, np.clip(values, wanted.low, wanted.high))
         return ((values - wanted.centre) / wanted.scale)[:, None]
     if isinstance(wanted, MissingInput):
@@ -158,11 +152,13 @@ def words_of(text: str) -> Iterator[str]:
             word = ""
 
 
-def numbers_of(column: RawColumn, of: ColumnKind, part: DatePart) -> NDArray[np.float64]:
+def numbers_of(column: RawColumn, of: ColumnKind, part: DatePart, order: DateOrder = "") -> NDArray[np.float64]:
     """The numbers of a column that holds numbers, truth values or dates elsewhere; what is none counts as empty."""
     if column.kind == "text":
         own = own_texts(column)
-        values = dates_of_texts(own) if of == "date" else numbers_of_texts(own)
+        values = own.dates(order) if of == "date" else numbers_of_texts(own)
+    elif column.kind == of == "date":
+        values = column.dates(order)
     else:
         fits = column.kind == of or {column.kind, of} <= {"number", "boolean"}
         values = column.values if fits else np.full(len(column.values), np.nan)

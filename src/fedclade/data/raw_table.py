@@ -1,11 +1,7 @@
 """The rows of a table as they were written, column by column: before a preparation makes inputs of them."""
 
-import math
-import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
-from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -13,30 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fedclade.core.preparation import ColumnKind
+from fedclade.core.preparation import ColumnKind, DateOrder
+from fedclade.data.cell_dates import date_text, is_date, read_dates, seconds
+from fedclade.data.cell_numbers import as_floats, number_or_truth, number_text, texts_as_floats, texts_as_truth
 
 RawKind: TypeAlias = ColumnKind | Literal["empty", "unusable"]
-TRUTH = {"true": 1.0, "false": 0.0}
-NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")  # the numbers that arrow reads
-CODE = r"^[+-]?0[0-9]"  # a code that looks like a number, such as 01
-ISO_DATE = r"\d{4}-\d\d-\d\d"
-DATE_FORMS = {
-    r"\d{4}/\d{1,2}/\d{1,2}": ("%Y/%m/%d",),
-    r"\d{4}\.\d{1,2}\.\d{1,2}": ("%Y.%m.%d",),
-    r"\d{1,2}\.\d{1,2}\.\d{4}": ("%d.%m.%Y",),
-    r"\d{1,2}/\d{1,2}/\d{4}": ("%d/%m/%Y", "%m/%d/%Y"),
-    r"\d{1,2}-\d{1,2}-\d{4}": ("%d-%m-%Y", "%m-%d-%Y"),
-    r"\d{1,2}-[A-Za-z]{3}-\d{4}": ("%d-%b-%Y",),
-    r"\d{1,2} [A-Za-z]{3} \d{4}": ("%d %b %Y",),
-    r"[A-Za-z]{3} \d{1,2}, \d{4}": ("%b %d, %Y",),
-}
-"""How days can be written, beside as 2024-12-31, and the orders in which such text can be read."""
-CLOCK = r"\d{1,2}:\d\d(:\d\d)?"
-CLOCK_FORMS = {0: "", 1: "%H:%M", 2: "%H:%M:%S"}
-"""By the number of colons."""
-DATE = re.compile(rf"({'|'.join([ISO_DATE, *DATE_FORMS])})([ T].*)?|{CLOCK}")
-DAY_SECONDS = 86400.0  # seconds
-UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # of a second
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,18 +27,30 @@ class RawColumn:
     """What text columns hold, each once."""
     fault: str = ""
     """Why a column is unusable."""
+    order: DateOrder = ""
+    """Of dates: what stands first in them; empty where this is the same, or not known."""
+    month_first: NDArray[np.float64] | None = None
+    """The values of dates with the month first, where this is possible too and not the same; `values` has them with
+    the day first."""
     written: pa.ChunkedArray | None = None
     """The cells of a column that was text and became something else, where they are kept: at other clients it may be of
     categories, and then its names are those that were written."""
 
     def rows(self, index: NDArray[np.int64]) -> "RawColumn":
         written = None if self.written is None else self.written.take(pa.array(index))
-        return replace(self, values=self.values[index], written=written)
+        other = None if self.month_first is None else self.month_first[index]
+        return replace(self, values=self.values[index], written=written, month_first=other)
 
     @property
     def empty(self) -> NDArray[np.bool_]:
         """(rows,)"""
         return np.isnan(self.values)
+
+    def dates(self, order: DateOrder) -> NDArray[np.float64]:
+        """(rows,) seconds since 1970, of dates or of text; NaN where a cell is none."""
+        if self.kind == "text":
+            return decode(self, read_dates(pa.array(self.texts, pa.string())).values(order))
+        return self.month_first if order == "month" and self.month_first is not None else self.values
 
     def codes(self) -> NDArray[np.int64]:
         """(rows,) of a text column: places in `texts`, -1 for an empty cell."""
@@ -172,89 +161,30 @@ def read_texts(encoded: RawColumn) -> RawColumn:
         return number_column(decode(encoded, numbers))
     if (truth := texts_as_truth(encoded.texts)) is not None:
         return RawColumn("boolean", decode(encoded, truth))
-    if (dates := texts_as_dates(words)) is not None:
-        return RawColumn("date", decode(encoded, dates))
-    return encoded
+    return date_column(encoded, words) or encoded
 
 
-def texts_as_floats(words: pa.Array | pa.ChunkedArray) -> NDArray[np.float64] | None:
-    """Texts as numbers; None unless all are, or if one is a code. Arrow reads `nan` and `inf`, which are none here."""
-    try:
-        numbers = as_floats(pc.cast(words, pa.float64()))
+def date_column(encoded: RawColumn, words: pa.Array) -> RawColumn | None:
+    """A column of text as dates; None unless all cells are, with the day first or with the month first."""
+    if not is_date(encoded.texts[0]):
+        return None
+    try:  # the usual case, much faster
+        return RawColumn("date", decode(encoded, seconds(pc.cast(words, pa.timestamp("us")))))
     except pa.ArrowInvalid:
-        return None
-    if np.isfinite(numbers).sum() < len(words) - words.null_count:
-        return None
-    return None if pc.any(pc.match_substring_regex(words, CODE)).as_py() else numbers
-
-
-def texts_as_truth(words: Sequence[str]) -> NDArray[np.float64] | None:
-    """Texts as 1 for true and 0 for false; None unless all are."""
-    lower = [word.lower() for word in words]
-    return np.array([TRUTH[word] for word in lower]) if set(lower) <= TRUTH.keys() else None
-
-
-def texts_as_dates(words: pa.Array) -> NDArray[np.float64] | None:
-    """Texts as seconds since 1970, None unless all are dates, also with a time behind, or times of day.
-
-    Where the order of day and month can be two, it must be the only one in which all texts can be read.
-    """
-    first = words[0].as_py()
-    if re.match(ISO_DATE, first):
-        zoned = pa.timestamp("us", tz="UTC")
-        return parse_dates(lambda: pc.cast(words, pa.timestamp("us")), lambda: pc.cast(words, zoned))
-    clock = CLOCK_FORMS.get(first.count(":"), "")
-    if re.fullmatch(CLOCK, first):
-        return parse_dates(partial(pc.strptime, words, clock, "us"))
-    orders = next((orders for form, orders in DATE_FORMS.items() if re.match(rf"{form}(?!\d)", first)), ())
-    return parse_dates(*(partial(pc.strptime, words, f"{order} {clock}".strip(), "us") for order in orders))
-
-
-def parse_dates(*ways: Callable[[], pa.Array]) -> NDArray[np.float64] | None:
-    """The result of the only way to read dates that is possible."""
-    found: list[NDArray[np.float64]] = []
-    for read in ways:
-        try:
-            found.append(seconds(read()))
-        except pa.ArrowInvalid:
-            continue
-    return found[0] if len(found) == 1 else None
-
-
-def seconds(column: pa.ChunkedArray | pa.Array) -> NDArray[np.float64]:
-    """Dates and times as seconds since 1970, in Greenwich; times of day as seconds since midnight; durations."""
-    kind = column.type
-    if pa.types.is_date(kind):
-        return as_floats(column.cast(pa.date32()).cast(pa.int32())) * DAY_SECONDS
-    return as_floats(column.cast(pa.int32() if pa.types.is_time32(kind) else pa.int64())) / UNITS[kind.unit]
-
-
-def as_floats(column: pa.ChunkedArray | pa.Array) -> NDArray[np.float64]:
-    """Numbers in double precision, NaN where there is none."""
-    values: NDArray[np.float64] = pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    return values.astype(np.float64, copy=False)
-
-
-def float_or_nan(text: str) -> float:
-    """The number that a text is written like; NaN if it is none, or too large. Python alone would read 1_1 as 11."""
-    number = float(text) if NUMBER.fullmatch(text) else math.nan
-    return number if math.isfinite(number) else math.nan
-
-
-def number_or_truth(text: str) -> float:
-    """The number that a text is written like, 1 for true and 0 for false; NaN if it is none."""
-    return TRUTH.get(text.lower(), float_or_nan(text))
+        found = read_dates(words)
+    day_first, month_first = (not np.isnan(each).any() for each in (found.day_first, found.month_first))
+    if day_first and month_first:
+        same = (found.day_first == found.month_first).all()
+        other = None if same else decode(encoded, found.month_first)
+        return RawColumn("date", decode(encoded, found.day_first), month_first=other)
+    if day_first:
+        return RawColumn("date", decode(encoded, found.day_first), order="day")
+    return RawColumn("date", decode(encoded, found.month_first), order="month") if month_first else None
 
 
 def numbers_of_texts(encoded: RawColumn) -> NDArray[np.float64]:
     """The number of each row of a column of text, also of truth values; NaN where there is none."""
     return decode(encoded, np.array([number_or_truth(each) for each in encoded.texts], np.float64))
-
-
-def dates_of_texts(encoded: RawColumn) -> NDArray[np.float64]:
-    """The date of each row of a column of text, in seconds since 1970; NaN where a text alone is none."""
-    found = [texts_as_dates(pa.array([each], pa.string())) for each in encoded.texts]
-    return decode(encoded, np.array([math.nan if date is None else date[0] for date in found], np.float64))
 
 
 def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -270,25 +200,6 @@ def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     numbers = whole.dictionary.to_pylist() if pa.types.is_decimal(kind) else whole.dictionary.to_numpy()
     names = pa.array([number_text(value) for value in numbers], pa.string())
     return pa.chunked_array([names.take(whole.indices)])
-
-
-def number_text(value: float | np.floating | Decimal) -> str | None:
-    """A number as text, without a point if it is whole; None for NaN."""
-    if value != value:
-        return None
-    if isinstance(value, Decimal):
-        digits = f"{value:f}"
-        return digits.rstrip("0").rstrip(".") if "." in digits else digits
-    return str(int(value)) if value.is_integer() and -(2.0**63) < value < 2.0**63 else str(value)
-
-
-def date_text(seconds: float) -> str:
-    """A date as ISO has it; with the time behind it, unless that is midnight."""
-    whole, millionths = divmod(round(seconds * 1e6), 10**6)
-    date, clock = str(np.datetime64(whole, "s")).split("T")
-    if millionths:
-        clock += f".{millionths:06}"
-    return date if clock == "00:00:00" else f"{date} {clock}"
 
 
 def encode_texts(column: pa.ChunkedArray) -> RawColumn:

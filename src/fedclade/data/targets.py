@@ -16,9 +16,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fedclade.core.task import Labels, Task
+from fedclade.data.cell_numbers import float_or_nan
 from fedclade.data.examples import Pool
 from fedclade.data.labels import MAX_CLASSES, Categorical, number_labels
-from fedclade.data.raw_table import RawColumn, RawTable, float_or_nan, read_column
+from fedclade.data.raw_table import RawColumn, RawTable, read_column
 from fedclade.data.table_names import MAX_SHOWN, Found, read_names
 
 if TYPE_CHECKING:

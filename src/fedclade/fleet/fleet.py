@@ -348,7 +348,9 @@ class Fleet:
         names (names + 1, labels): rows that have each, and those that have another. Those of numbers come first.
         """
         asked: list[NumbersAsked | NamesAsked] = [
-            NumbersAsked(column=each.column, of=each.of, part=each.part, thresholds=tuple(map(float, limits)))
+            NumbersAsked(
+                column=each.column, of=each.of, part=each.part, order=each.order, thresholds=tuple(map(float, limits))
+            )
             for each, limits in numbers
         ]
         asked += [NamesAsked(column=column, names=tuple(known)) for column, known in names]
@@ -372,7 +374,9 @@ class Fleet:
     ) -> ColumnSums:
         """Sums of numbers, each with its lower and upper bound and a centre; and the names of frequent categories."""
         asked = [
-            SumAsked(column=each.column, of=each.of, part=each.part, low=low, high=high, centre=centre)
+            SumAsked(
+                column=each.column, of=each.of, part=each.part, order=each.order, low=low, high=high, centre=centre
+            )
             for each, low, high, centre in numbers
         ]
         fields = SumFields(numbers=tuple(asked), categories=tuple(categories), texts=tuple(texts))

@@ -160,6 +160,10 @@ class ColumnFacts:
     is_whole: bool
     has_years: bool
     """Whole numbers that can all be years."""
+    day_first: bool = False
+    """Dates that are read with the day first, and would be others, or none, with the month first ..."""
+    month_first: bool = False
+    """... and the reverse. Both: nothing there shows which is meant."""
 
 
 @dataclass(frozen=True)

@@ -1,76 +1,43 @@
 """Fitting a preparation: roles of columns, quantiles and sums of numbers, categories, and what gives labels away."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-
-import numpy as np
+from dataclasses import replace
 
 from fedclade.core import ClientId, InputError, Round, Stopped
 from fedclade.core.column_names import MAX_TEXT
 from fedclade.core.preparation import (
     EMPTY_CELL,
-    LARGEST,
     MAX_INPUTS,
-    CategoryInput,
     ColumnChoices,
     MissingInput,
-    NumberInput,
-    Numbers,
     Preparation,
     TableInput,
-    WordInput,
 )
 from fedclade.core.problems import Problem, problems_error, shell_word
 from fedclade.core.task import Task
 from fedclade.fleet import Fleet
-from fedclade.fleet.results import ClientTable, ColumnFacts, ColumnSums
-from fedclade.preparation.label import fit_scale, told_task
-from fedclade.preparation.leaks import (
-    MAX_LEAK_CLASSES,
-    emptiness_tells,
-    intervals_tell,
-    names_tell,
-    quantile_edges,
+from fedclade.fleet.results import ClientTable, ColumnFacts
+from fedclade.preparation.bounds import BoundedNumbers, all_whole, bound_numbers
+from fedclade.preparation.inputs import (
+    MIN_INPUT_ROWS,
+    CategoryCounts,
+    category_inputs,
+    number_inputs,
+    usual_names,
+    word_inputs,
 )
-from fedclade.preparation.quantiles import Sketch, sketch_numbers
+from fedclade.preparation.label import fit_scale, told_task
+from fedclade.preparation.leaks import MAX_LEAK_CLASSES, emptiness_tells, leak_edges, names_tell, numbers_tell
 from fedclade.preparation.roles import NEARLY_ALL, Roles, client_codes, decide_roles, sure_facts
 
 NO_TASK = Task()  # one class without a name
-MAX_CATEGORIES = 32  # inputs of one column; further names are "other"
 MAX_ASKED = 200  # names of one column that are counted, of which the most frequent become inputs
-MAX_WORDS = 100  # inputs of one column of text
-MIN_INPUT_ROWS = 5  # rows of all clients that an input must tell apart
-MAX_WORD_SHARE = 0.95  # of the rows: a word that nearly all have tells nothing
 SAME = "the same in every row"
 NEARLY_SAME = f"the same in all rows but {MIN_INPUT_ROWS - 1} or fewer"
 ALL_WORDS = "no word tells its rows apart"
 RARE = f"no value is there {MIN_INPUT_ROWS} times at any client"
-ROUNDING = 1e-12  # of itself: a column that differs by less differs by rounding
-DATE_BOUNDS = {"month": (1.0, 12.0), "weekday": (0.0, 6.0), "hour": (0.0, 23.0)}  # beside the year
 MAX_SHOWN = 10  # names that a message shows
 MAX_TRIES = 3  # rounds of requests, each without those who failed in the one before
-
-
-@dataclass(frozen=True, eq=False)
-class BoundedNumbers:
-    """Numbers, with the bounds at which they are cut off."""
-
-    numbers: Numbers
-    low: float
-    high: float
-    middle: float
-    sketch: Sketch | None = None
-    """None where the bounds are known without."""
-
-
-@dataclass(frozen=True)
-class CategoryCounts:
-    """How many rows of all clients have which category of a column."""
-
-    column: str
-    rows: Mapping[str, int]
-    rest: int
-    """Rows with names that are not known."""
 
 
 def fit_preparation(
@@ -254,14 +221,18 @@ def count_names(
         (column, [EMPTY_CELL, *(usual_names(frequent[column], MAX_ASKED) if column in categories else ())])
         for column in (roles.roles if by_label else categories)
     ]
-    sketches = [(each.numbers, leak_edges(each)) for each in numbers if by_label and each.numbers.column in roles.roles]
+    sketches = [
+        (each.numbers, leak_edges(each.sketch, each.low, each.high))
+        for each in numbers
+        if by_label and each.numbers.column in roles.roles
+    ]
     if not asked:
         return {}, []
     tables = fleet.column_counts(clients, sketches, now, names=asked, class_names=by_label)
     of_names = dict(zip([column for column, _ in asked], tables[len(sketches) :], strict=True))
     telling = [column for column, table in of_names.items() if emptiness_tells(table[0], table[1:].sum(axis=0))]
     empties = dict.fromkeys(telling, "by whether it is empty")
-    telling += [each.column for (each, _), table in zip(sketches, tables, strict=False) if intervals_tell(table)]
+    telling += [each.column for (each, _), table in zip(sketches, tables, strict=False) if numbers_tell(table)]
     telling += [column for column in categories if names_tell(of_names[column][1:])]
     counts = {
         column: CategoryCounts(column, dict(zip(names[1:], rows[1:-1], strict=True)), rows[-1])
@@ -274,11 +245,6 @@ def count_names(
         f"leave it out if it is not there when a label is wanted: --without {shell_word(column)}"
         for column in dict.fromkeys(telling)
     ]
-
-
-def leak_edges(each: BoundedNumbers) -> list[float]:
-    """Thresholds between which labels are looked for: quantiles, or halves between the few values that there can be."""
-    return quantile_edges(each.sketch) if each.sketch else np.arange(each.low + 0.5, each.high).tolist()
 
 
 def leave_out_client_names(
@@ -296,110 +262,6 @@ def leave_out_client_names(
         if len(frequent[column]) >= NEARLY_ALL * len(sure):
             roles.left_out[column] = "a name of the client: the same in all its rows, and another one elsewhere"
             del roles.roles[column]
-
-
-def usual_names(rows: Mapping[str, int], most: int) -> list[str]:
-    """The most frequent names."""
-    return sorted((name for name in rows if rows[name] >= MIN_INPUT_ROWS), key=lambda name: (-rows[name], name))[:most]
-
-
-def bound_numbers(
-    fleet: Fleet, clients: Sequence[ClientId], tables: Mapping[ClientId, ClientTable], roles: Roles, now: Round
-) -> list[BoundedNumbers]:
-    """All numbers with their bounds: as far again beyond the first and the last percent as these are apart."""
-    wanted = [
-        Numbers(column, role, "year" if role == "date" else "")
-        for column, role in roles.roles.items()
-        if role in ("number", "date")
-    ]
-    whole = [each.of == "number" and all_whole(tables, each.column) for each in wanted]
-    sketched = dict(zip(wanted, sketch_numbers(fleet, clients, wanted, whole, now), strict=True)) if wanted else {}
-    found: list[BoundedNumbers] = []
-    for column, role in roles.roles.items():
-        if role == "boolean":
-            found.append(BoundedNumbers(Numbers(column, "boolean"), 0.0, 1.0, 0.0))
-        elif role in ("number", "date"):
-            numbers = Numbers(column, role, "year" if role == "date" else "")
-            found.append(find_bounds(numbers, sketched[numbers]))
-        if role == "date":
-            found += [
-                BoundedNumbers(Numbers(column, "date", part), low, high, low)  # type: ignore[arg-type]  # its keys
-                for part, (low, high) in DATE_BOUNDS.items()
-            ]
-    return found
-
-
-def find_bounds(numbers: Numbers, sketch: Sketch) -> BoundedNumbers:
-    """Numbers with the bounds that their quantiles give; where nearly all are one value, with wide ones.
-
-    Few rows have quantiles further in, so that a single number far out is cut off there too.
-    """
-    share = sketch.tail_share(0.01)
-    first, middle, last = (sketch.quantile(each) for each in (share, 0.5, 1 - share))
-    low, high = first - (last - first), last + (last - first)
-    if not low < high and sketch.total:
-        low, high = sketch.outer()
-        low, high = min(low, first), max(high, last)
-    return BoundedNumbers(numbers, low, high, middle, sketch)
-
-
-def all_whole(tables: Mapping[ClientId, ClientTable], column: str) -> bool:
-    """Whether every client has only whole numbers in a column."""
-    facts = [table.columns[column] for table in tables.values() if column in table.columns]
-    return all(fact.is_whole for fact in facts if fact.filled)
-
-
-def number_inputs(numbers: Sequence[BoundedNumbers], sums: ColumnSums, *, raw: bool) -> dict[str, list[TableInput]]:
-    """The inputs of the columns of numbers, truth values and dates."""
-    made = dict[str, list[TableInput]]()
-    for each, count, total, square in zip(numbers, sums.counts, sums.sums, sums.squares, strict=True):
-        found = number_input(each, int(count), float(total), float(square), raw=raw)
-        if found is not None:
-            made.setdefault(each.numbers.column, []).append(found)
-    return made
-
-
-def number_input(each: BoundedNumbers, count: int, total: float, square: float, *, raw: bool) -> NumberInput | None:
-    """The input of some numbers; none if they are the same everywhere."""
-    if not count:
-        return None
-    offset = total / count
-    mean = each.middle + offset
-    deviation = float(np.sqrt(max(square / count - offset**2, 0.0)))
-    if deviation <= ROUNDING * max(abs(mean), 1e-280):
-        return None
-    numbers = each.numbers
-    fill = each.middle if each.sketch is not None else mean
-    if raw:
-        return NumberInput(
-            column=numbers.column, of=numbers.of, part=numbers.part, low=-LARGEST, high=LARGEST, fill=fill
-        )
-    return NumberInput(
-        column=numbers.column,
-        of=numbers.of,
-        part=numbers.part,
-        low=each.low,
-        high=each.high,
-        fill=fill,
-        centre=mean,
-        scale=deviation,
-    )
-
-
-def category_inputs(counts: CategoryCounts) -> list[TableInput]:
-    """The most frequent names, and all others together; nothing if there is one name only."""
-    kept = usual_names(counts.rows, MAX_CATEGORIES)
-    other = counts.rest + sum(counts.rows.values()) - sum(counts.rows[name] for name in kept) >= MIN_INPUT_ROWS
-    if len(kept) + other < 2:
-        return []
-    return [CategoryInput(column=counts.column, categories=tuple(sorted(kept)), other=other)]
-
-
-def word_inputs(column: str, rows: Mapping[str, int], filled: int) -> list[TableInput]:
-    """The most frequent words that not nearly every text has."""
-    usual = {word: count for word, count in rows.items() if count <= MAX_WORD_SHARE * filled}
-    kept = usual_names(usual, MAX_WORDS)
-    return [WordInput(column=column, words=tuple(sorted(kept)))] if kept else []
 
 
 def check_inputs(inputs: Sequence[TableInput], roles: Roles, where: str) -> None:

@@ -54,6 +54,21 @@ class Sketch:
         inside = (wanted - (sums[place] - self.counts[place])) / self.counts[place]
         return low + float(inside) * (high - low)
 
+    def edge(self, share: float) -> float:
+        """A threshold near a quantile: where one value comes many times, just above it, and never between its rows."""
+        if not self.total:
+            return 0.0
+        place = int(np.searchsorted(np.cumsum(self.counts), max(share * self.total, 0.5), side="left"))
+        return self.quantile(share) if np.isnan(self.values[place]) else self.bounds(place)[1]
+
+    def ends_of_values(self) -> list[float]:
+        """Thresholds between all values, if each is told apart but for those far out; none if it is not."""
+        known = (self.counts == 0) | ~np.isnan(self.values) | is_tail(self.counts)
+        places = np.flatnonzero((self.counts > 0) & ~np.isnan(self.values))
+        if not known.all() or not len(places):
+            return []
+        return sorted({edge for place in places.tolist() for edge in self.bounds(place)})
+
     def bounds(self, place: int) -> tuple[float, float]:
         """The ends of an interval; one that is open ends where it begins."""
         low = self.edges[max(place - 1, 0)]

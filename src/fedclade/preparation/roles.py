@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from fedclade.core import ClientId
-from fedclade.core.preparation import NO_NAME, ColumnChoices
+from fedclade.core.preparation import NO_NAME, ColumnChoices, DateOrder
 from fedclade.core.problems import Problem, shell_word
 from fedclade.fleet.results import ClientTable, ColumnFacts
+from fedclade.preparation.dates import decide_orders
 
 Role: TypeAlias = Literal["number", "boolean", "date", "category", "text"]
 NEARLY_ALL = 0.9  # of the clients
@@ -39,6 +40,8 @@ class Roles:
     problems: list[Problem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     """What a user should know, a sentence each."""
+    orders: dict[str, DateOrder] = field(default_factory=dict)
+    """What stands first in the dates of a column, where that matters."""
 
 
 def decide_roles(tables: Mapping[ClientId, ClientTable], choices: ColumnChoices) -> Roles:
@@ -57,6 +60,10 @@ def decide_roles(tables: Mapping[ClientId, ClientTable], choices: ColumnChoices)
                 found.left_out[column] = f"only {len(facts)} of {len(tables)} clients have it"
         else:
             decide_role(column, facts, len(tables), choices, found)
+    dates = [column for column, role in found.roles.items() if role == "date"]
+    orders = decide_orders(tables, dates, choices.dates)
+    found.orders, found.notes = orders.orders, [*found.notes, *orders.notes]
+    found.problems += orders.problems
     if len(minority) > MAX_SHOWN:
         found.notes.append(f"{len(minority) - MAX_SHOWN} more columns are left out: only a few clients have them")
     return found

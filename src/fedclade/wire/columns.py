@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 
 from fedclade.core import InputError, settings
 from fedclade.core.column_names import MAX_COLUMNS, ColumnName, ColumnNames, Names
-from fedclade.core.preparation import ColumnKind, DatePart
+from fedclade.core.preparation import ColumnKind, DateOrder, DatePart
 from fedclade.core.settings import nested_settings
 from fedclade.wire.forms import Form
 from fedclade.wire.message import Reply, Request
@@ -62,7 +62,7 @@ class ColumnsFields:
     """The names of the labels too: they are what the task is about, and every client must know all of them."""
 
 
-FLAG_NAMES = ("is_unique", "is_monotone", "is_whole", "has_years")
+FLAG_NAMES = ("is_unique", "is_monotone", "is_whole", "has_years", "day_first", "month_first")
 KINDS = ("empty", "unusable", "number", "boolean", "date", "text", "numbers and text", "dates and text")
 
 
@@ -125,6 +125,7 @@ class NumbersAsked:
     column: ColumnName
     of: ColumnKind = "number"
     part: DatePart = ""
+    order: DateOrder = ""
     thresholds: Annotated[tuple[float, ...], Field(max_length=MAX_THRESHOLDS)]
     """Rising."""
 
@@ -232,6 +233,7 @@ class SumAsked:
     column: ColumnName
     of: ColumnKind = "number"
     part: DatePart = ""
+    order: DateOrder = ""
     low: float
     high: float
     centre: float
