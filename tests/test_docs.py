@@ -23,6 +23,7 @@ from fedclade.data.recipe import MODIFIERS, read_recipe
 from fedclade.methods import METHODS, ClassMoments, Encoder, Selection
 from fedclade.nets import NETS
 from fedclade.runs.experiment import EngineSettings, FlowerSettings, RunSettings, read_experiment
+from fedclade.runs.target import MetricTarget
 
 ROOT = Path(__file__).parents[1]
 MAPS = [ROOT / "docs" / "one-update.md", *sorted((ROOT / "docs" / "methods").glob("*.md"))]  # held by test_map.py
@@ -190,6 +191,7 @@ def test_reference_names_every_setting_with_its_default() -> None:
         "[local]": LocalTraining,
         "Who takes part": Selection,
         "[run]": RunSettings,
+        "[compare]": MetricTarget,
         "[engine]": EngineSettings,
         "[engine] with Flower": FlowerSettings,
     }
