@@ -25,6 +25,7 @@ from fedclade.nets import NETS
 from fedclade.runs.early_stopping import EarlyStopping
 from fedclade.runs.experiment import EngineSettings, FlowerSettings, read_experiment
 from fedclade.runs.run_settings import RunSettings
+from fedclade.runs.target import MetricTarget
 
 ROOT = Path(__file__).parents[1]
 MAPS = [ROOT / "docs" / "one-update.md", *sorted((ROOT / "docs" / "methods").glob("*.md"))]  # held by test_map.py
@@ -193,6 +194,7 @@ def test_reference_names_every_setting_with_its_default() -> None:
         "Who takes part": Selection,
         "[run]": RunSettings,
         "[run.early_stopping]": EarlyStopping,
+        "[compare]": MetricTarget,
         "[engine]": EngineSettings,
         "[engine] with Flower": FlowerSettings,
     }

@@ -44,6 +44,7 @@ from fedclade.runs.run import Run
 from fedclade.runs.run_settings import RunSettings
 from fedclade.runs.run_text import count_text, rounds_of
 from fedclade.runs.start_from import with_start
+from fedclade.runs.target import NO_TARGET, MetricTarget
 from fedclade.store.files import new_run_name
 
 StartFrom: TypeAlias = Mapping[str, object] | Module | str | PathLike[str] | Run
@@ -158,23 +159,25 @@ class Comparison:
     """Several methods on the same federation, over several seeds."""
 
     runs: tuple[Run, ...]
+    target: MetricTarget = NO_TARGET
+    """What was looked for, if anything."""
 
     @property
     def lines(self) -> tuple[ComparisonRow, ...]:
         """The table: one line for each method."""
-        return compare_runs([run.folder for run in self.runs])
+        return compare_runs([run.folder for run in self.runs], self.target)
 
     def __repr__(self) -> str:
         methods = ", ".join(dict.fromkeys(str(run.result.get("method")) for run in self.runs))
         return f"Comparison({methods}: {self._runs_text()})"
 
     def __str__(self) -> str:
-        table = main_table(self.lines)
+        table = main_table(self.lines, with_target=self.target.target is not None)
         return f"{text_table(table.headings, table.rows)}\n{self._runs_text()}"
 
     def _repr_html_(self) -> str:
         """The table, for a notebook."""
-        table = main_table(self.lines)
+        table = main_table(self.lines, with_target=self.target.target is not None)
         return html_table(self._runs_text(), table.headings, table.rows)
 
     def _runs_text(self) -> str:
@@ -184,7 +187,7 @@ class Comparison:
 
     def report(self, path: str | Path) -> Path:
         """Write one HTML file that works offline."""
-        return write_report([run.folder for run in self.runs], Path(path))
+        return write_report([run.folder for run in self.runs], Path(path), self.target)
 
 
 @list_settings(SETTINGS_TITLE, *SETTINGS, without=["name", "start_from"])
@@ -199,6 +202,8 @@ def compare(
     task: OwnTask | None = None,
     out: str | Path | None = None,
     jobs: int = 1,
+    target: float | None = None,
+    metric: str = "",
     progress: bool = False,
     callback: ProgressCallback | None = None,
     **settings: Unpack[Settings],
@@ -213,12 +218,14 @@ def compare(
     seeds                how many seeds each method has, from `seed` on
     out                  the folder of all runs; without it a new one below `runs/`
     jobs                 how many runs there are at once, each in a process of its own
+    target               also the rounds and bytes until the metric was so good, in `lines` and in the report
+    metric               of the target: one of the task's metrics; by itself the main one
     progress             as in `fc.train`, with a line for each run; where none can be rewritten, when it has ended
     callback             as in `fc.train`; its argument says which run it is of, by `method`, `seed` and `run`
     """
     if seeds < 1 or not methods:
         raise InputError("there is nothing to compare", got=f"{len(methods)} methods, {seeds} seeds", need="1 or more")
-    federation = with_task(federation, task)
+    federation, wanted = with_task(federation, task), MetricTarget(target=target, metric=metric)
     folder = Path("runs") / new_run_name("compare", PYTHON) if out is None else Path(out)
     different = [method for number, method in enumerate(methods) if method not in methods[:number]]
     experiments = [
@@ -232,7 +239,10 @@ def compare(
     }
     with watch_runs(progress, callback, lines=1) as callback_for:
         title, make = (lambda path: callback_for(path.name)), own_net(net)
-        return Comparison(comparing.compare(plans, federation=federation, own_net=make, jobs=jobs, progress_for=title))
+        made = comparing.compare(
+            plans, federation=federation, own_net=make, jobs=jobs, target=wanted, progress_for=title
+        )
+        return Comparison(made, wanted)
 
 
 @list_settings(

@@ -266,6 +266,10 @@ def test_compare_tells_the_way_to_a_target(capsys: pytest.CaptureFixture[str]) -
     assert head.startswith("method,runs,rounds,accuracy,")
     assert [row.split(",")[0] for row in rows] == ["fedavg", "local"]
     assert call(f"{command} --target 1.5", capsys)[0] == 2
+    found = parsed(f"{command} --metric log_loss --target 99 --json", capsys)["methods"]
+    assert [line["target_rounds"] for line in found] == [1, 1]  # type: ignore[attr-defined]  # a list
+    code, _, err = call(f"{command} --metric rmse --target 1", capsys)
+    assert (code, "need one of accuracy, balanced_accuracy, macro_f1, auc, log_loss, loss" in err) == (2, True)
 
 
 def way(run: Path, target: float) -> tuple[int, int] | None:

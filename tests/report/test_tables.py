@@ -61,7 +61,8 @@ def test_a_regression_has_a_table_with_its_mean(regression: tuple[fc.Comparison,
         assert line.interval[0] < line.value < line.interval[1]
         assert np.isnan(line.accuracy)
     rows = flat_rows(comparison.lines)
-    assert [row["method"] for row in rows] == ["fedavg", "local", "(mean)"]
+    assert [row["method"] for row in rows] == ["fedavg", "local"]
+    assert rows[0]["baseline rmse"] == pytest.approx(tested.std())
     assert rows[0]["rmse"] == pytest.approx(comparison.lines[0].value)
     assert rows[0]["accuracy"] is None
 

@@ -1,21 +1,16 @@
 """Commands that train: demo, run, compare, resume."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fedclade.cli.own_options import OwnTable, takes_own_data
-from fedclade.cli.screen import Json, Quiet, emit, emit_csv, print_notes, print_table, printable, progress_bars
+from fedclade.cli.results import print_lines, print_summary, print_training_notes, print_training_path, show
+from fedclade.cli.screen import Json, Quiet, emit, emit_csv, print_notes, progress_bars
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fedclade.report.comparison import ComparisonRow
-    from fedclade.report.summary import Summary
     from fedclade.runs.experiment import Experiment
-    from fedclade.runs.run import Run
 
 ExperimentArgument = Annotated[
     Path,
@@ -162,7 +157,12 @@ def compare(
     out: RunFolderOption = None,
     target: Annotated[
         float | None,
-        typer.Option(min=0, max=1, help="Also the rounds and megabytes to this accuracy, 0 to 1.", show_default=False),
+        typer.Option(
+            help="Also the rounds and megabytes until the metric was so good; a share: 0 to 1.", show_default=False
+        ),
+    ] = None,
+    metric: Annotated[
+        str | None, typer.Option(help="The metric of --target; by itself the main one.", show_default=False)
     ] = None,
     jobs: Annotated[int, typer.Option(min=0, help="Runs at once, each in one process; 0: one for each processor.")] = 0,
     as_json: Json = False,
@@ -179,9 +179,11 @@ def compare(
 
     if as_json and as_csv:
         raise InputError("two forms are asked for", where="compare", got="--json and --csv", need="one of them")
-    wanted = any_experiment(experiment, own, changes or (), seed)
+    given = {"target": target, "metric": metric}
+    more = [f"compare.{name}={value}" for name, value in given.items() if value is not None]
+    wanted = any_experiment(experiment, own, [*(changes or ()), *more], seed)
     folder = out or Path("runs") / new_run_name("compare", wanted.source)
-    compare_and_report(wanted, methods, seeds, folder, as_json, quiet, target=target, jobs=jobs, as_csv=as_csv)
+    compare_and_report(wanted, methods, seeds, folder, as_json, quiet, jobs=jobs, as_csv=as_csv)
 
 
 DEMO = {
@@ -217,7 +219,6 @@ def compare_and_report(
     as_json: bool,
     quiet: bool,
     *,
-    target: float | None = None,
     jobs: int = 1,
     as_csv: bool = False,
 ) -> None:
@@ -235,75 +236,25 @@ def compare_and_report(
         plans = comparing.plan_runs(experiment, methods, seeds, out)
         done = comparing.compare(
             plans,
+            target=experiment.compare,
             jobs=jobs or comparing.best_jobs(experiment, len(plans)),
             progress_for=lambda path: bar_for(path.name),
         )
     folders = [each.folder for each in done]
     read = [read_run(each) for each in folders]
-    lines = comparison_rows(read, target)
+    lines = comparison_rows(read, experiment.compare)
     summary = summarise(read, lines)
     if not (quiet or as_json or as_csv):
         print_notes(done[0].notes)
         print_training_notes(done)
-    report = write_report(folders, out / REPORT_FILE, target)
+    report = write_report(folders, out / REPORT_FILE, experiment.compare)
     if as_json:
         found = {"methods": as_table(lines), "baseline": baseline_entry(lines), **summary.as_json()}
         emit({**found, "runs": [dict(each.result) for each in done], "report": str(report)})
     elif as_csv:
         emit_csv(flat_rows(lines))
     else:
-        print_lines(lines, with_target=target is not None)
+        print_lines(lines, with_target=experiment.compare.target is not None)
         print_summary(summary)
         print(f"Report: {report}")
     check_divergence([each.result for each in done])
-
-
-def print_training_path(done: "Run", quiet: bool) -> None:
-    """Say which path clients took where it is not the fastest, and why."""
-    if done.training_path.reason and not quiet:
-        print(f"Training path: {done.training_path}")
-
-
-def print_training_notes(runs: Sequence["Run"]) -> None:
-    """What should be known of how each run was trained."""
-    print_notes([f"{run.path.name}: {note}" for run in runs for note in run.training_notes])
-
-
-def show(done: "Run", as_json: bool, quiet: bool) -> None:
-    """The verdict of one run."""
-    from fedclade.report.comparison import comparison_rows
-    from fedclade.report.run_data import read_run
-    from fedclade.report.summary import summarise
-    from fedclade.runs.divergence import check_divergence
-
-    if as_json:
-        emit({**done.result, **({"notes": done.notes} if done.notes else {})})
-    else:
-        if not quiet:
-            print_notes([*done.notes, *done.training_notes])
-        read = [read_run(done.folder)]
-        lines = comparison_rows(read)
-        print_lines(lines)
-        print_summary(summarise(read, lines))
-        print_training_path(done, quiet)
-        print(f"Run: {done.result['run']}")
-    check_divergence([done.result])
-
-
-def print_lines(lines: "Sequence[ComparisonRow]", *, with_target: bool = False) -> None:
-    """Two tables: the main metric and the cost of each method, and all other metrics."""
-    from fedclade.report.tables import main_table, metric_table
-
-    main, others = main_table(lines, with_target=with_target), metric_table(lines)
-    print_table(main.headings, main.rows)
-    if len(others.headings) > 1:
-        print()
-        print_table(others.headings, others.rows)
-
-
-def print_summary(summary: "Summary") -> None:
-    """Which method is best, or what one has reached; and the warnings, a line each."""
-    print()
-    print(printable(summary.sentence))
-    for warning in summary.warning_texts():
-        print(printable(f"Warning: {warning}"))

@@ -10,6 +10,7 @@ from fedclade.report.harm import harmed_by_run
 from fedclade.report.naming import indices_by_label
 from fedclade.report.run_data import JsonObject, RunData, as_list, mapping, number, read_run, run_labels
 from fedclade.report.verdict import interval_of
+from fedclade.runs.target import NO_TARGET, MetricTarget
 from fedclade.store.run_folder import RunFolder
 
 
@@ -20,6 +21,11 @@ class ComparisonRow:
     method: str
     runs: int
     rounds: int
+    accuracy: float
+    """NaN of a task without an accuracy, likewise the next three: then see `value`."""
+    accuracy_deviation: float
+    accuracy_weighted: float
+    accuracy_variance: float
     task: str
     """The kind of what is learned."""
     metric: str
@@ -41,11 +47,6 @@ class ComparisonRow:
     baseline_recall: Mapping[str, float]
     diverged: int
     """How many of its runs diverged: their models are of no use, and the means are not."""
-    accuracy: float
-    """NaN of a task without an accuracy, likewise the next three."""
-    accuracy_deviation: float
-    accuracy_weighted: float
-    accuracy_variance: float
     worst_tenth: float
     loss: float
     groups: float
@@ -56,7 +57,7 @@ class ComparisonRow:
     bytes_up: float
     bytes_down: float
     reached: int | None
-    """Runs that reached the target accuracy; None: no target was given."""
+    """Runs that reached the target; None: no target was given."""
     target_rounds: float | None
     """Rounds to the target, a mean over the runs that reached it; only evaluated rounds count."""
     target_bytes: float | None
@@ -65,15 +66,15 @@ class ComparisonRow:
     cpu_seconds: float
 
 
-def compare_runs(folders: Sequence[RunFolder], target: float | None = None) -> tuple[ComparisonRow, ...]:
+def compare_runs(folders: Sequence[RunFolder], target: MetricTarget = NO_TARGET) -> tuple[ComparisonRow, ...]:
     """A row for each method (and for each of its settings), in the order in which they first appear.
 
-    `target` is an accuracy from 0 to 1: how many rounds and bytes it took to reach it.
+    With a target also how many rounds and bytes it took to reach it.
     """
     return comparison_rows([read_run(folder) for folder in folders], target)
 
 
-def comparison_rows(runs: Sequence[RunData], target: float | None = None) -> tuple[ComparisonRow, ...]:
+def comparison_rows(runs: Sequence[RunData], target: MetricTarget = NO_TARGET) -> tuple[ComparisonRow, ...]:
     """The same of runs that have been read; all of them must be finished."""
     results = [finished_result(run) for run in runs]
     harmed = harmed_by_run(runs)
@@ -83,7 +84,7 @@ def comparison_rows(runs: Sequence[RunData], target: float | None = None) -> tup
         def mean(name: str, mine: list[int] = mine) -> float:
             return float(np.mean([number(results[index].get(name)) for index in mine]))
 
-        costs = [] if target is None else [cost_to_target(runs[index], target) for index in mine]
+        costs = [] if target.target is None else [cost_to_target(runs[index], target) for index in mine]
         reached = [cost for cost in costs if cost is not None]
         values = [final_value(results[index]) for index in mine]
         value = float(np.mean(values))
@@ -115,7 +116,7 @@ def comparison_rows(runs: Sequence[RunData], target: float | None = None) -> tup
                 harmed=float(np.mean(counts)) if counts else None,
                 bytes_up=mean("bytes_up"),
                 bytes_down=mean("bytes_down"),
-                reached=None if target is None else len(reached),
+                reached=None if target.target is None else len(reached),
                 target_rounds=float(np.mean([rounds for rounds, _ in reached])) if reached else None,
                 target_bytes=float(np.mean([count for _, count in reached])) if reached else None,
                 seconds=mean("seconds"),
@@ -152,10 +153,14 @@ def finished_result(run: RunData) -> JsonObject:
     return run.result
 
 
-def cost_to_target(run: RunData, target: float) -> tuple[int, int] | None:
-    """The first evaluated round with this mean accuracy, and the bytes until then; None if it was never reached."""
-    sent = run.bytes_by_round()
+def cost_to_target(run: RunData, target: MetricTarget) -> tuple[int, int] | None:
+    """The first evaluated round that reached the target, and the bytes until then; None if none did."""
+    known = [name for name in run.last_evaluation.metrics if name != run.metric]
+    if known:
+        target.check([run.metric, *known], run.metric_kind)
+    name = target.metric or run.metric
+    sent, kind = run.bytes_by_round(), run.metric_kind(name)
     for round_, event in run.evaluations():
-        if number(event.accuracy) >= target:
+        if round_ and target.is_reached(event.value if name == run.metric else event.metrics.get(name), kind):
             return round_, int(sent[round_])
     return None

@@ -15,6 +15,7 @@ from fedclade.report.summary import summarise
 from fedclade.report.tables import Table, main_table, metric_table
 from fedclade.runs.experiment import PYTHON
 from fedclade.runs.significance import LEVEL
+from fedclade.runs.target import NO_TARGET, MetricTarget
 from fedclade.runs.training_notes import training_notes
 from fedclade.store.events import DivergedEvent, LeftEvent, ResumeEvent, ReturnedEvent, TrafficEvent
 from fedclade.store.run_folder import RunFolder
@@ -23,8 +24,8 @@ MAX_RECALLS = 20  # classes that have a column each
 MAX_CONFUSION_SHOWN = 30  # classes of a table of confusions
 
 
-def write_report(folders: Sequence[RunFolder], path: Path, target: float | None = None) -> Path:
-    """Write the report of these runs, all of them finished; with the cost of a target accuracy, if one is given."""
+def write_report(folders: Sequence[RunFolder], path: Path, target: MetricTarget = NO_TARGET) -> Path:
+    """Write the report of these runs, all of them finished; with the cost of a target, if one is given."""
     runs = read_finished_runs(folders)
     if not path.parent.is_dir() or path.is_dir():
         raise InputError("the report cannot be written", where=str(path), need="a file in a folder that exists")
@@ -34,7 +35,7 @@ def write_report(folders: Sequence[RunFolder], path: Path, target: float | None 
         "report.html",
         draw_plots(runs),
         verdict=summary.sentence,
-        tables=[main_table(rows, with_target=target is not None), metric_table(rows, max_recalls=MAX_RECALLS)],
+        tables=[main_table(rows, with_target=target.target is not None), metric_table(rows, max_recalls=MAX_RECALLS)],
         level=f"{100 * LEVEL:.0f} %",
         shares=runs[0].metric_kind().unit == "share",
         notes=data_notes(runs) + run_notes(runs),

@@ -126,8 +126,8 @@ def baseline_entry(lines: Sequence[ComparisonRow]) -> dict[str, object]:
 
 
 def flat_rows(lines: Sequence[ComparisonRow]) -> list[dict[str, object]]:
-    """The rows for CSV, a number in each cell, and the baseline last."""
-    found = [flat_row(each) for each in (*as_table(lines), baseline_entry(lines))]
+    """The rows for CSV: one for each method, a number in each cell, and the baseline in columns of its own."""
+    found = [flat_row(each) for each in as_table(lines)]
     names = dict.fromkeys(name for row in found for name in row)
     return [{name: row.get(name) for name in names} for row in found]
 
@@ -135,16 +135,18 @@ def flat_rows(lines: Sequence[ComparisonRow]) -> list[dict[str, object]]:
 def flat_row(row: Mapping[str, object]) -> dict[str, object]:
     """A row with a column for each metric and each recall."""
     flat = {name: value for name, value in row.items() if name not in NESTED}
-    metrics, recall = row["metrics"], row["recall"]
+    metrics, recall, baseline = row["metrics"], row["recall"], row["baseline"]
     assert isinstance(metrics, Mapping)
     assert isinstance(recall, Mapping)
+    assert isinstance(baseline, Mapping)
     interval = row.get("interval")
     low, high = interval if isinstance(interval, tuple) else (None, None)
     return {
         **{name: blank(value) for name, value in flat.items()},
         "interval_low": low,
         "interval_high": high,
-        **{str(name): blank(value) for name, value in metrics.items()},
+        **{str(name): blank(value) for name, value in metrics.items() if name not in flat},
+        **{f"baseline {name}": blank(value) for name, value in baseline.items()},
         **{f"recall {name}": blank(value) for name, value in recall.items()},
     }
 

@@ -28,6 +28,7 @@ from fedclade.runs.loop import ProgressCallback
 from fedclade.runs.parallel import Work, run_parallel
 from fedclade.runs.run import Run, ignore_progress, resume, start
 from fedclade.runs.start_from import start_weights
+from fedclade.runs.target import NO_TARGET, MetricTarget
 from fedclade.store.files import BASELINES_FOLDER, EXPERIMENT_FILE, is_run
 from fedclade.store.run_folder import RunFolder
 
@@ -44,7 +45,7 @@ def plan_runs(experiment: Experiment, methods: Sequence[str], seeds: int, out: P
     made: dict[str, Experiment] = {}
     for spec in methods:
         method, selection = parse_method(spec, experiment)
-        if (plan := replace(experiment, method=method, selection=selection)) not in made.values():
+        if (plan := replace(experiment, method=method, selection=selection, compare=NO_TARGET)) not in made.values():
             made[spec] = plan
     return {
         out / f"{folder_name(spec)}-seed{seed}": plan.with_seed(seed)
@@ -84,10 +85,17 @@ def compare(
     federation: Federation | None = None,
     own_net: OwnNet | None = None,
     jobs: int = 1,
+    target: MetricTarget = NO_TARGET,
     progress_for: Callable[[Path], ProgressCallback] = lambda _: ignore_progress,
 ) -> tuple[Run, ...]:
-    """Run all plans, `jobs` at a time. Finished runs are kept, stopped ones are resumed."""
+    """Run all plans, `jobs` at a time. Finished runs are kept, stopped ones are resumed.
+
+    A target that the task of these plans cannot have is an error before any work.
+    """
     cache = FederationCache(federation)
+    first = next(iter(plans.values()), None)
+    if target.target is not None and first is not None and (known := cache.federation_for(first)) is not None:
+        target.check_task(known.task)
     here = finish(plans, cache, own_net=own_net, jobs=jobs, progress_for=progress_for)
     return tuple(
         here[path] if path in here else prepare_run(path, plan, cache, own_net)(ignore_progress)

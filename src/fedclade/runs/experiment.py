@@ -22,6 +22,7 @@ from fedclade.data.sites import SiteTables
 from fedclade.methods import METHODS, AnyMethod, Selection, method_named, name_of
 from fedclade.runs.defaults import Section, own_defaults, says_all, with_defaults
 from fedclade.runs.run_settings import RunSettings
+from fedclade.runs.target import NO_TARGET, MetricTarget
 
 if TYPE_CHECKING:
     from fedclade.nets.start_weights import StartWeights
@@ -97,6 +98,8 @@ class Experiment:
     engine: EngineSettings | FlowerSettings = field(default_factory=EngineSettings)
     selection: Selection = field(default_factory=Selection)
     """Which clients take part in a round; in TOML its keys stand beside the method's own."""
+    compare: MetricTarget = NO_TARGET
+    """What a comparison looks for; a run alone has no use for it."""
     start_weights: "StartWeights | None" = None
     """The weights to start from, where they were given in Python."""
 
@@ -124,6 +127,7 @@ class Experiment:
             "method": {"name": self.method_name, **settings_table(self.method), **selection_table(self.selection)},
             "run": settings_table(self.run),
             "engine": settings_table(self.engine),
+            **({} if self.compare == NO_TARGET else {"compare": settings_table(self.compare)}),
         }
         return tomli_w.dumps({name: toml_table(table) for name, table in tables.items()})
 
@@ -218,8 +222,8 @@ def apply_change(tables: dict[str, object], change: str) -> None:
 def experiment_from(tables: Mapping[str, object], where: str = "the experiment") -> Experiment:
     """The experiment of these tables; everything that can be checked is checked."""
     for name, table in tables.items():
-        if name not in SECTIONS:
-            raise unknown_name_error(f"section [{name}]", where, name, SECTIONS)
+        if name not in (*SECTIONS, "compare"):
+            raise unknown_name_error(f"section [{name}]", where, name, (*SECTIONS, "compare"))
         if not isinstance(table, Mapping):
             raise InputError(f"{name} is not a section", where=where, got=repr(table), need=f"[{name}]")
     data = section(tables, "data")
@@ -254,6 +258,7 @@ def experiment_from(tables: Mapping[str, object], where: str = "the experiment")
         run=plan,
         engine=build_settings(ENGINES[engine_name], engine, where="engine"),
         selection=selection,
+        compare=build_settings(MetricTarget, section(tables, "compare"), where="compare"),
     )
 
 

@@ -19,6 +19,7 @@ MAX_NAMED = 5  # classes that a warning names
 MIN_EVALUATIONS = 5  # that a trend takes
 TREND_SHARE = 1 / 3  # of the evaluations: the last ones
 MIN_CHANGE = 0.01  # of a trend that is worth a word: a point of a share, or 1 % of another number
+MIN_EXAMPLES = 3  # of a trend of a share: so many more test examples are right, or wrong
 BASELINES = {
     "classification": "always answering the most frequent class",
     "multi-label": "always answering what most examples have of each flag",
@@ -47,7 +48,7 @@ def find_warnings(
         return [RunWarning("diverged", f"training diverged: {divergence['reason']}; {divergence['advice']}")]
     if not scores.clients:
         return [RunWarning("not_evaluated", "nobody could be evaluated")]
-    return [*baseline_warnings(scores), *class_warnings(scores), *trend_warnings(scores.task, history)]
+    return [*baseline_warnings(scores), *class_warnings(scores), *trend_warnings(scores, history)]
 
 
 def baseline_warnings(scores: Scores) -> list[RunWarning]:
@@ -120,8 +121,9 @@ def examples_text(there: NDArray[np.int64], label: int) -> str:
     return f"{there[label]:,} test {'example' if there[label] == 1 else 'examples'}"
 
 
-def trend_warnings(task: Task, history: Sequence[EvaluationEvent]) -> list[RunWarning]:
+def trend_warnings(scores: Scores, history: Sequence[EvaluationEvent]) -> list[RunWarning]:
     """Training that still rises, or falls, at its end: over the last third of the evaluations, beyond their noise."""
+    task = scores.task
     values = [
         (event.round, value)
         for event in history
@@ -133,14 +135,16 @@ def trend_warnings(task: Task, history: Sequence[EvaluationEvent]) -> list[RunWa
     last = values[-count:]
     kind = metric_kind(task.metric, task)
     rise, p = trend_p(np.array([value for _, value in last]))
-    size = 1.0 if kind.unit == "share" else abs(last[-1][1])
-    if p > ALPHA or abs(rise) < MIN_CHANGE * size:
+    least = MIN_CHANGE * abs(last[-1][1])
+    if kind.unit == "share":
+        least = max(MIN_CHANGE, MIN_EXAMPLES / float(scores.examples.sum()))
+    if p > ALPHA or abs(rise) < least:
         return []
     better = (rise < 0) if kind.lower_is_better else (rise > 0)
-    ways = {True: "still rises", False: "still falls"}
+    way = "rises" if rise > 0 else "falls"
     where = f"by {change_text(rise, kind)} from round {last[0][0]} to {last[-1][0]}"
     if better:
-        return [RunWarning("still_improving", f"{kind.label} {ways[rise > 0]}: {where}; run more rounds")]
+        return [RunWarning("still_improving", f"{kind.label} still {way}: {where}; run more rounds")]
     return [
-        RunWarning("getting_worse", f"{kind.label} {ways[rise > 0]}: {where}; run fewer rounds, or a smaller local.lr")
+        RunWarning("getting_worse", f"{kind.label} {way} at the end: {where}; run fewer rounds, or a smaller local.lr")
     ]
