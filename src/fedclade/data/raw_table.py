@@ -148,7 +148,10 @@ def read_text(column: pa.ChunkedArray, *, text: bool, number: bool) -> RawColumn
     if text:
         return encoded
     if number:
-        return number_column(numbers_of_texts(encoded))
+        values = numbers_of_texts(encoded)
+        if np.isnan(values).all():
+            return RawColumn("unusable", values, fault="holds no plain numbers, such as 12345.67 (--numeric)")
+        return number_column(values)
     return read_texts(encoded)
 
 

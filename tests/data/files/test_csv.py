@@ -245,6 +245,24 @@ def test_decimal_commas_between_commas_are_quoted(file: Path) -> None:
     assert read("1,234", "5000") == ["1.234", "5000"], "no thousands: 5000 has four digits on end"
 
 
+@pytest.mark.parametrize(
+    ("other", "cells", "expected"),
+    [
+        (["0.5", "1.25"], ["12,345", "998"], ["12,345", "998"]),
+        (["0.5", "1.25"], ["12,345", "1,998"], ["12,345", "1,998"]),
+        (["0,5", "1,25"], ["12,345", "998"], ["12.345", "998"]),
+        (["1.234", "5.678"], ["12,345", "1,998"], ["12.345", "1.998"]),  # points between thousands, as likely
+        (["a", "b"], ["12,345", "998"], ["12,345", "998"]),  # 998.000 would have its decimals
+        (["a", "b"], ["12,345", "0,998"], ["12.345", "0.998"]),
+    ],
+)
+def test_whether_a_comma_is_one_of_thousands_shows_in_other_columns(
+    file: Path, other: list[str], cells: list[str], expected: list[str]
+) -> None:
+    rows = "".join(f"{left};{cell}\n" for left, cell in zip(other, cells, strict=True))
+    assert columns_of(read_csv(write(file, f"o;v\n{rows}")))["v"] == expected
+
+
 def test_each_column_is_looked_at_by_itself(file: Path) -> None:
     table = read_csv(write(file, "n;s;d\n1,5;1,5 m;2.5\n2,5;2,5 m;3.5\n"))
     assert columns_of(table) == {"n": ["1.5", "2.5"], "s": ["1,5 m", "2,5 m"], "d": ["2.5", "3.5"]}

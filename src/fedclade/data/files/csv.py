@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from fedclade.core import InputError
+from fedclade.data.files.decimal_commas import write_decimal_points
 from fedclade.data.files.open_file import check_column_count, check_unpacked, kind_of, open_checked, wrong_format_error
 
 if TYPE_CHECKING:
@@ -35,9 +36,6 @@ COMPARED_LINES = 50  # behind the header, to find the separator
 MISSING = pa.array(pacsv.ConvertOptions().null_values)
 
 QUOTED = r'"[^"]*+(?:""[^"]*+)*+"'
-# Numbers with a decimal comma, perhaps with points between thousands: -1.234,5 and ,5 and 3 and 1,2e-7.
-DECIMAL_COMMA = r"^[+-]?(?:(?:\d{1,3}(?:\.\d{3})+|\d+)(?:,\d+)?|,\d+)(?:[eE][+-]?\d+)?$"
-COMMA_THOUSANDS = r"^[+-]?\d{1,3}(?:,\d{3})*$"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +64,8 @@ def read_csv(path: Path) -> pa.Table:
     columns = parse_rows(path, dialect, len(names)).columns
     if not dialect.padded_quotes:
         columns = [strip_cells(column, dialect.blanks) for column in columns]
-    return pa.table([write_decimal_points(drop_empty(column), dialect) for column in columns], names=names)
+    columns = write_decimal_points([drop_empty(column) for column in columns], dialect.separator)
+    return pa.table(columns, names=names)
 
 
 def check_text(path: Path) -> Dialect:
@@ -241,19 +240,6 @@ def drop_empty(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The column, in which an empty cell is missing, also if it is quoted: many programs quote every cell."""
     empty = pc.equal(column, "")
     return pc.if_else(empty, pa.scalar(None, pa.string()), column) if pc.any(empty).as_py() else column
-
-
-def write_decimal_points(column: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
-    """A column of numbers with decimal commas, with points instead; any other column as it is."""
-
-    def all_match(pattern: str) -> bool:
-        return bool(pc.all(pc.match_substring_regex(column, pattern)).as_py())
-
-    if not pc.any(pc.match_substring(column, ",")).as_py() or not all_match(DECIMAL_COMMA):
-        return column
-    if dialect.separator == "," and all_match(COMMA_THOUSANDS):  # 1,234 and 56: as likely without decimals
-        return column
-    return pc.replace_substring(pc.replace_substring(column, ".", ""), ",", ".")
 
 
 @contextmanager
