@@ -23,6 +23,7 @@ from fedclade.preparation.inputs import (
     CategoryCounts,
     category_inputs,
     number_inputs,
+    raw_notes,
     usual_names,
     word_inputs,
 )
@@ -149,7 +150,9 @@ def fit_once(
     leave_out_client_names(roles, tables, frequent, codes)
     counts, warnings = count_names(fleet, clients, roles, frequent, numbers, classes, now)
 
-    made = number_inputs(numbers, sums, raw=choices.prepare == "none")
+    raw = choices.prepare == "none"
+    made = number_inputs(numbers, sums, raw=raw)
+    warnings += raw_notes(numbers) if raw else []
     inputs: list[TableInput] = []
     for column, role in roles.roles.items():
         own = made.get(column, [])
