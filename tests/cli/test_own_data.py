@@ -207,6 +207,12 @@ WRONG: list[tuple[str, Callable[[Path], object], str, tuple[str, ...]]] = [
     ("a.csv", write_duplicates, "", ("'x' is there 2 times; 'y' is there 2 times",)),
     ("a.csv", lambda p: write(p, fault=["leak"] * N), "", ("column 'fault' is 'leak' in every row",)),
     ("a.parquet", lambda p: write(p, a=[[1]] * N, b=[{"c": 1}] * N), "", ("'a' holds lists", "'b' holds tables")),
+    (
+        "a.csv",
+        lambda p: write(p, a=["[1, 2, 3]"] * N, b=["{'c': 1}"] * N, c=[f"[0.{n}]" for n in range(N)]),
+        "",
+        ("'a' holds lists; 'b' holds tables; 'c' holds lists",),
+    ),
     ("a.csv", lambda p: p.write_bytes(b"\x89PNG\r\n\x1a\n"), "", ("the file is not CSV", "a PNG image")),
     ("a.txt", lambda p: p.write_text("hello"), "", ("the ending is not known", ".csv")),
     ("mixed", write_mixture, "", ("the folder holds different things", "1 folder, 1 .txt file, 1 .png file")),
