@@ -44,14 +44,20 @@ ALL_ROWS = "all rows"  # a client in the place of those that nothing names
 
 
 def table_federation(
-    table: pa.Table, own: "OwnData", *, seed: int, name: str, test: pa.Table | None = None
+    table: pa.Table,
+    own: "OwnData",
+    *,
+    seed: int,
+    name: str,
+    test: pa.Table | None = None,
+    found: Found | None = None,
 ) -> Federation:
     """A federation from a table with a row for each example, and perhaps a second table with those to test on.
 
-    Where something is wrong with a column, the federation has it in `unprepared.problems`: a preparation finds out what
-    else is wrong, and one error says all of it.
+    `found` is what is known of the table already. Where something is wrong with a column, the federation has it in
+    `unprepared.problems`: a preparation finds out what else is wrong, and one error says all of it.
     """
-    found = Found()
+    found = found or Found()
     own = divide_names(own, table.column_names)
     table = with_own_names(table, found)
     rows_to_test = 0 if test is None else test.num_rows
@@ -59,6 +65,8 @@ def table_federation(
         check_second_table(test, own, name)
         table = append_rows(table, with_own_names(test, found), name)
     if not table.num_rows:
+        if found.problems:
+            raise problems_error(found.problems, name)
         got = f"{table.num_rows} rows, {len(table.column_names)} columns"
         raise InputError("there are no examples", where=name, got=got, need="rows below the header")
     owners = read_names(table, own.client, "client", found)
