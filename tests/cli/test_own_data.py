@@ -201,6 +201,13 @@ WRONG: list[tuple[str, Callable[[Path], object], str, tuple[str, ...]]] = [
         ("'fault' holds 'leak', and a regression needs numbers",),
     ),
     ("a.csv", write, "--client place", ("column 'place' is not there (--client)", "columns are: site, x, fault")),
+    (
+        "a.csv",
+        lambda p: write(p, one=sentences()),
+        "--client= --label faul",
+        ("client is missing", "'one' holds free text", "'faul' is not there", "--client COLUMN"),
+    ),
+    ("a.csv", write, "--client=", ("client is missing, data.client: got no name, for the table ",)),
     ("a.csv", write, "--client sit --label faul", ("'sit'", "'faul'", 'did you mean "site"', 'did you mean "fault"')),
     ("a.csv", Path.touch, "", ("the file is empty",)),
     ("a.csv", lambda p: write(p, site=["s"] * N), "", ("column 'site' names 1 client", "at least 2")),

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fedclade.core import ClientId, InputError
-from fedclade.core.problems import problems_error
+from fedclade.core.problems import file_problem, problems_error
 from fedclade.core.task import Labels
 from fedclade.data.even_parts import even_out
 from fedclade.data.examples import Part, Pool
@@ -69,7 +69,7 @@ def table_federation(
             raise problems_error(found.problems, name)
         got = f"{table.num_rows} rows, {len(table.column_names)} columns"
         raise InputError("there are no examples", where=name, got=got, need="rows below the header")
-    owners = read_names(table, own.client, "client", found)
+    owners = read_owners(table, own, name, found)
     own = without_absent_label(own, table.column_names)
     cells = read_cells(table, own, found) if own.label else None
     labels = label_columns(own.label, table.column_names) if own.label else ()
@@ -110,6 +110,21 @@ def table_federation(
     return Federation(
         name, data, task.count, class_names=pool.class_names, unprepared=unprepared, task=task, notes=notes
     )
+
+
+def read_owners(table: pa.Table, own: "OwnData", name: str, found: Found) -> RawColumn:
+    """The client of each row."""
+    if own.client:
+        return read_names(table, own.client, "client", found)
+    found.problems.append(file_problem(no_client_error(name)))
+    return RawColumn("text", np.full(table.num_rows, np.nan))
+
+
+def no_client_error(name: str) -> InputError:
+    """The error for a table of which nobody says which column names the client."""
+    got, need = f"no name, for the table {name}", "the column that names the client of a row"
+    do = 'give it: --client COLUMN, or client = "..." in [data]'
+    return InputError("client is missing", where="data.client", got=got, need=need, do=do)
 
 
 def without_absent_label(own: "OwnData", columns: Collection[str]) -> "OwnData":
