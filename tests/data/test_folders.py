@@ -90,6 +90,8 @@ def test_hidden_files_and_empty_class_folders_are_left_out(tmp_path: Path) -> No
     for folder in (tmp_path, tmp_path / "east", tmp_path / "east" / "cat"):
         (folder / ".DS_Store").write_bytes(b"junk")
         (folder / ".git").mkdir()
+        (folder / "Thumbs.db").write_bytes(b"what Windows leaves")
+        (folder / "desktop.ini").write_text("x")
     (tmp_path / "east" / "bird").mkdir()
     assert from_folder(tmp_path).fingerprint == before
 

@@ -19,7 +19,7 @@ from fedclade.core import InputError, settings
 from fedclade.core.column_names import ColumnName, ColumnNames, LabelName
 from fedclade.core.preparation import ColumnChoices
 from fedclade.core.task import LossName, TaskChoice, TaskKind
-from fedclade.data.entries import entries_of
+from fedclade.data.entries import entries_of, is_hidden
 from fedclade.data.federation import Federation
 from fedclade.data.files.open_file import check_ending
 from fedclade.data.folders import check_no_resize, read_folder
@@ -78,7 +78,7 @@ class OwnData(ColumnChoices):
     def image_clients(self) -> int:
         """How many clients have a folder of images."""
         try:
-            return sum(entry.is_dir() and not entry.name.startswith(".") for entry in os.scandir(self.path))
+            return sum(entry.is_dir() and not is_hidden(entry.name) for entry in os.scandir(self.path))
         except OSError:  # no folder, or none that can be read: that is said later
             return 0
 

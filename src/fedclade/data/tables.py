@@ -192,11 +192,14 @@ def read_parts(table: pa.Table, own: "OwnData | SiteTables", found: Found) -> ND
         return None
     names = read_names(table, own.split, "split", found)
     places = [PARTS.get(text.lower(), -1) for text in names.texts]
-    if set(places) != {0, 1}:
+    if not {0, 1} <= set(places):
         if names.texts:
             shown = ", ".join(map(repr, names.texts[:MAX_SHOWN]))
             found.add(own.split, f"holds {shown} (--split)", 'it needs "train" and "test"')
         return None
+    if others := [text for text, place in zip(names.texts, places, strict=True) if place < 0]:
+        shown = ", ".join(map(repr, others[:MAX_SHOWN])) + (", ..." if len(others) > MAX_SHOWN else "")
+        found.notes.append(f"of column {own.split!r} (--split) {shown} is taken for neither train nor test")
     return np.array([*places, -1], np.int64)[names.codes()]
 
 

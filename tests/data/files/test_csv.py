@@ -195,6 +195,12 @@ def test_a_quoted_cell_may_hold_newlines(path: Path, newline: str) -> None:
     assert rows_of(table) == [("1", f"x{newline}y{newline * 2}z"), (f"2{newline}", "w")]
 
 
+@pytest.mark.parametrize("line", ["sep=;\r\n", '"sep=;"\n', "SEP=;\n"])
+def test_the_first_line_may_say_the_separator(file: Path, line: str) -> None:
+    table = read_csv(write(file, line + "a,b;c\n1,5;x\n2,5;y,z\n"))
+    assert columns_of(table) == {"a,b": ["1.5", "2.5"], "c": ["x", "y,z"]}
+
+
 # Decimal commas
 
 

@@ -32,6 +32,7 @@ CSV_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 MAX_LINE_BYTES = 16 * 2**20  # bytes, also of a row with quoted newlines
 BLOCK = 2**20  # bytes
 SEPARATORS = ("\t", ";", "|", ",")  # the comma last: it is also in numbers and in names
+SEPARATOR_LINE = re.compile(rb'\A"?sep=([\t;|,])"?[ \t]*(?:\r\n|\r|\n)', re.IGNORECASE)
 COMPARED_LINES = 50  # behind the header, to find the separator
 MISSING = pa.array(pacsv.ConvertOptions().null_values)
 
@@ -148,7 +149,12 @@ def format_of(path: Path) -> str:
 
 
 def find_separator(head: bytes) -> str:
-    """The separator that divides the header, and most of the lines behind it into as many cells."""
+    """The separator that divides the header, and most of the lines behind it into as many cells.
+
+    It may be said in the first line, as Excel does: `sep=;`.
+    """
+    if said := SEPARATOR_LINE.match(head):
+        return said[1].decode()
     marks = "".join(SEPARATORS)
     quoted = rf'(?<![^{marks}\r\n]) *+"[^"]*+(?:""[^"]*+)*+(?:"|\Z)'
     lines = [line for line in re.sub(quoted.encode(), b"", head).splitlines() if line.strip(b" ")]
@@ -318,10 +324,11 @@ def whole_rows(blocks: Iterator[bytes], path: Path, dialect: Dialect) -> Iterato
 
 
 def skip_blank_lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """The same text without the blank lines that it begins with."""
+    """The same text without the lines before the header: blank ones, and one that says the separator."""
     begin = b""
     for block in blocks:
-        begin = re.sub(rb"\A(?:[ \t]*+[\r\n])++", b"", block)
+        begin = SEPARATOR_LINE.sub(b"", block, count=1)
+        begin = re.sub(rb"\A(?:[ \t]*+[\r\n])++", b"", begin)
         if begin:
             break
     yield begin
