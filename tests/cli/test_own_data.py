@@ -194,6 +194,7 @@ def write_mixture(path: Path) -> None:
         (path / name).write_text("x")
 
 
+MARKS = ["${}.5", "{},25 EUR", "{}.4 kg", "{} %", "{},5"]
 MEASURED = np.linspace(0, 1, N) ** 2 + 0.0001
 WRONG: list[tuple[str, Callable[[Path], object], str, tuple[str, ...]]] = [
     ("a.csv", lambda p: write(p, one=sentences(), two=sentences()), "", ("'one' holds free text", "'two' holds")),
@@ -205,16 +206,38 @@ WRONG: list[tuple[str, Callable[[Path], object], str, tuple[str, ...]]] = [
         ("'fault' holds 'leak', and a regression needs numbers",),
     ),
     ("a.csv", write, "--client place", ("column 'place' is not there (--client)", "columns are: site, x, fault")),
+    (
+        "a.csv",
+        lambda p: write(p, one=sentences()),
+        "--client= --label faul",
+        ("client is missing", "'one' holds free text", "'faul' is not there", "--client COLUMN"),
+    ),
+    ("a.csv", write, "--client=", ("client is missing, data.client: got no name, for the table ",)),
     ("a.csv", write, "--client sit --label faul", ("'sit'", "'faul'", 'did you mean "site"', 'did you mean "fault"')),
     ("a.csv", Path.touch, "", ("the file is empty",)),
     ("a.csv", lambda p: write(p, site=["s"] * N), "", ("column 'site' names 1 client", "at least 2")),
     ("a.csv", write_duplicates, "", ("'x' is there 2 times; 'y' is there 2 times",)),
     ("a.csv", lambda p: write(p, fault=["leak"] * N), "", ("column 'fault' is 'leak' in every row",)),
     ("a.parquet", lambda p: write(p, a=[[1]] * N, b=[{"c": 1}] * N), "", ("'a' holds lists", "'b' holds tables")),
+    (
+        "a.csv",
+        lambda p: write(p, a=["[1, 2, 3]"] * N, b=["{'c': 1}"] * N, c=[f"[0.{n}]" for n in range(N)]),
+        "",
+        ("'a' holds lists; 'b' holds tables; 'c' holds lists",),
+    ),
     ("a.csv", lambda p: p.write_bytes(b"\x89PNG\r\n\x1a\n"), "", ("the file is not CSV", "a PNG image")),
     ("a.txt", lambda p: p.write_text("hello"), "", ("the ending is not known", ".csv")),
     ("mixed", write_mixture, "", ("the folder holds different things", "1 folder, 1 .txt file, 1 .png file")),
     ("a.csv", write, "--without y --keep z", ("'y' is not there (--without)", "'z' is not there (--keep)")),
+    (
+        "a.parquet",
+        lambda p: write(p, **{f"x{n}": [each.format(n + 7 * row) for row in range(N)] for n, each in enumerate(MARKS)}),
+        "--keep x2",
+        (*(f"'x{n}' holds numbers with a currency, a unit, or" for n in range(len(MARKS))), "such as 12345.67"),
+    ),
+    ("a.csv", lambda p: write(p, x=[f"{n} kg" for n in range(N)]), "--numeric x", ("'x' holds no plain numbers",)),
+    ("a.csv", lambda p: write(p, x=[7] * N), "--keep x", ("which --keep cannot change", "column of numbers that")),
+    ("a.csv", lambda p: write(p, x=[*range(N)]), "", ("no column can be used", "--keep x")),
     ("a.csv", write, "--prepare log", ("prepare",)),
     ("a.csv", write, "--min-rows 99", ("names 8 clients, 0 of them with 99 rows",)),
 ]

@@ -90,6 +90,8 @@ def test_hidden_files_and_empty_class_folders_are_left_out(tmp_path: Path) -> No
     for folder in (tmp_path, tmp_path / "east", tmp_path / "east" / "cat"):
         (folder / ".DS_Store").write_bytes(b"junk")
         (folder / ".git").mkdir()
+        (folder / "Thumbs.db").write_bytes(b"what Windows leaves")
+        (folder / "desktop.ini").write_text("x")
     (tmp_path / "east" / "bird").mkdir()
     assert from_folder(tmp_path).fingerprint == before
 
@@ -252,6 +254,22 @@ def test_columns_that_differ_may_be_left_out(tmp_path: Path) -> None:
 def test_bad_files_are_named(tmp_path: Path, name: str, text: str, what: str) -> None:
     (save(tmp_path) / name).write_text(text)
     check_refused(what, from_folder, tmp_path)
+
+
+def test_all_that_is_wrong_with_a_folder_of_files_is_one_error(tmp_path: Path) -> None:
+    rows = [(f"{number}.5", f"the quick fox jumps over {number}", "pq"[number % 2]) for number in range(40)]
+    good = "".join(f"{x},{text},{label}\n" for x, text, label in rows)
+    for name in ("a", "c", "f"):
+        (tmp_path / f"{name}.csv").write_text(f"x,words,label\n{good}")
+    (tmp_path / "b.csv").write_text("x,x,label\n1,2,p\n")
+    (tmp_path / "d.csv").write_text("x,words,label\n1\n")
+    (tmp_path / "e.csv").write_text(f"y,words,label\n{good}")
+    error = check_refused("there are 4 problems", from_folder, tmp_path)
+    for said in (
+        *("b.csv: column 'x' is there 2 times", "d.csv: a line is broken", "'words' holds free text"),
+        "clients' columns differ (got e: no column 'x', column 'y')",
+    ):
+        assert said in error.got
 
 
 @pytest.mark.parametrize(

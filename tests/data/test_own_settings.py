@@ -8,6 +8,7 @@ import pytest
 
 from fedclade.core.settings import build_settings, settings_table
 from fedclade.data import Federation, OwnData, from_file, from_folder
+from fedclade.data.load import prepare
 from refusals import check_refused
 
 TABLE = "site,x,fault\n" + "".join(f"{site},{number}.5,{number % 2}\n" for number in range(6) for site in "ab")
@@ -38,8 +39,7 @@ def test_a_folder_brings_its_clients_and_a_table_names_them(tmp_path: Path) -> N
     table = OwnData(path=str(tmp_path / "sites.csv"), label="fault")
     check_refused(
         r'client is missing, data.client: .*; do: give it: --client COLUMN, or client = "..." in \[data\]',
-        table.federation,
-        0,
+        lambda: prepare(table.federation(0)),
     )
     said = r"there is no such file or folder, data.path: got 'nowhere\.csv'"
     check_refused(said, OwnData(path="nowhere.csv").federation, 0)

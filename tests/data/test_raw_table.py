@@ -104,6 +104,8 @@ def test_dates_in_two_orders_have_both_readings() -> None:
     ("values", "texts"),
     [
         (["a", "", None, " ", "b", "a"], ["a", None, None, None, "b", "a"]),
+        (["[low]", "[0-5]"], ["[low]", "[0-5]"]),
+        (["[1, 2]", "none"], ["[1, 2]", "none"]),
         (["01", "2"], ["01", "2"]),  # a code, and no number
         (["1_1", "12_3"], ["1_1", "12_3"]),  # Python would read 11 and 123
         (["1", "١٢"], ["1", "١٢"]),
@@ -141,6 +143,10 @@ def test_dictionaries_of_several_chunks_are_one() -> None:
         ([[1], [2]], "holds lists"),
         (np.zeros((2, 3)), "holds lists"),
         ([{"a": 1}], "holds tables"),
+        (["[1, 2, 3]", None, "[]"], "holds lists"),
+        (["[0.123]", "[0.1 -2\n 3e5 ]"], "holds lists"),
+        (["['a', 'b']", "[1]"], "holds lists"),
+        (["{'a': 1}", "{}"], "holds tables"),
         ([b"ab"], "holds bytes"),
         (pa.array([(1, 2, 3)], pa.month_day_nano_interval()), "holds values of type month_day_nano_interval"),
         ([1.0, float("inf")], "is infinite in row 2"),

@@ -206,6 +206,8 @@ def test_datasets_of_hugging_face() -> None:
     federation = read(datasets.Dataset.from_dict(labelled, features=features))
     assert (federation.class_names, federation.notes) == (names, ("2 of 12 rows have no label and are set aside",))
     both = datasets.DatasetDict({"train": datasets.Dataset.from_dict(GOOD), "test": datasets.Dataset.from_dict(GOOD)})
+    stream = datasets.Dataset.from_dict(GOOD).to_iterable_dataset()
+    check_refused("this Dataset is read row by row, mine: got IterableDataset", read, stream)
     check_refused("these are several tables, mine: got train, test, need one table", read, both)
 
 
@@ -219,6 +221,9 @@ def test_a_column_says_which_rows_are_held_out() -> None:
     assert heats(federation["north"].test) == [6.5, 8.5]
     assert heats(federation["south"].test) == [7.5, 9.5]
     assert federation.notes == ("2 of 12 rows are neither to learn from nor to test on and are set aside",)
+    wider = read({**GOOD, "part": [*["train"] * 6, *["test"] * 4, "val", "val"]}, split="part")
+    assert "of column 'part' (--split) 'val' is taken for neither train nor test" in wider.notes
+    assert contents(wider) == contents(federation)
     one_sided = {
         **GOOD,
         "site": ["a"] * 6 + ["b"] * 3 + ["c"] * 3,
@@ -226,7 +231,7 @@ def test_a_column_says_which_rows_are_held_out() -> None:
     }
     check_refused("'site' names 3 clients, 1 of them", read, one_sided, split="part")
     for part, said in (
-        (["train", "test", "validation"] * 4, "holds 'train', 'test', 'validation'"),
+        (["train", "holdout"] * 6, "holds 'train', 'holdout'"),
         ([1, 0] * 6, "'1', '0'"),
     ):
         check_refused(f"column 'part' .*{said}", read, {**GOOD, "part": part}, split="part")

@@ -43,6 +43,16 @@ DISTRIBUTIONS: dict[str, Callable[[np.random.Generator], NDArray[np.float64]]] =
 }
 
 
+def test_large_numbers_that_stay_raw_are_noted() -> None:
+    rng = np.random.default_rng(0)
+    columns = {"pressure": (1e5 * rng.random(200)).tolist(), "share": rng.random(200).tolist()}
+    (note,) = fit(spread(columns), prepare="none").warnings
+    assert "those of 'pressure' are large" in note
+    assert "--prepare standard" in note
+    assert not fit(spread({"share": columns["share"]}), prepare="none").warnings
+    assert not fit(spread(columns)).warnings
+
+
 def the(found: Preparation, column: str, kind: type) -> Any:
     (only,) = (each for each in found.inputs if each.column == column and isinstance(each, kind))
     return only

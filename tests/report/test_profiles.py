@@ -3,9 +3,10 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from fedclade.data import Federation, from_arrays
+from fedclade.data import Federation, from_arrays, from_frame
 from fedclade.report.plots.layout import safe_name
 from fedclade.report.plots.profiles import feature_means, label_shares
 from fedclade.report.profiles import GroupProfile, profiles, share_errors, with_statements
@@ -35,6 +36,26 @@ def test_a_share_that_chance_explains_is_not_told() -> None:
     many = of_shares("many", 1000, 0.4)
     phrases = with_statements(an_answer(), many, [many, others]).statements
     assert set(phrases) == {"label no: 40 % (others 20 %)", "label yes: 60 % (others 80 %)"}
+
+
+def test_no_difference_is_no_reason_and_zero_has_no_sign() -> None:
+    """Group one is all label `no`, where the flag is 0, the others all `yes`, where it is 1: so it is in all groups."""
+    sites = {}
+    rng = np.random.default_rng(0)
+    for site in range(12):
+        flag = (rng.random(300) < (0.02, 0.5, 0.98)[site % 3]).astype(int)
+        sites[f"s{site:02}"] = pd.DataFrame(
+            {
+                "site": f"s{site:02}",
+                "flag": flag == 1,
+                "label": np.where(flag == 1, "yes", "no"),
+                "x": rng.normal(size=300),
+            }
+        )
+    found = find_own_groups(from_frame(pd.concat(sites.values()), client="site", label="label"))
+    words = [each for profile in profiles(found) for each in profile.statements]
+    assert words
+    assert not any(re.search(r"-0 %|[+-]0 points|[+-]0\.0 deviations", each) for each in words), words
 
 
 def test_long_names_keep_both_ends() -> None:

@@ -126,7 +126,7 @@ FAULTS: list[tuple[AnyVerb, Mapping[str, Any], str]] = [
     (COLUMNS, {"faults": json_array([""])}, "columns: got"),
     (COLUMNS, {"faults": json_array(None)}, "names: got something else"),
     (COLUMNS, {"classes": json_array([["no"]])}, "names: got something else"),
-    (COLUMNS, {"kinds": np.array([2, 8])}, "kinds: got 8, need at most 7"),
+    (COLUMNS, {"kinds": np.array([2, 9])}, "kinds: got 9, need at most 8"),
     (COLUMNS, {"kinds": np.array([2, -1])}, "kinds: got -1"),
     (COLUMNS, {"kinds": np.array([2])}, "columns: got"),
     (COLUMNS, {"filled": np.array([11, 9])}, "filled: got more than 10"),

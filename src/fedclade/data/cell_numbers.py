@@ -15,7 +15,11 @@ NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")  # the
 CODE = r"^[+-]?0[0-9]"  # a code that looks like a number, such as 01
 # Numbers with a mark between thousands, always the same one: 12,345 and 1,234,567.89 and 1'234.
 GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(?:(?:,\d{3})+|(?:['\u2019]\d{3})+)(?:\.\d*)?")
-GROUPED_OR_PLAIN = r"^[+-]?(?:[1-9]\d{0,2}(?:MARK\d{3})+(?:\.\d*)?|\d+\.?\d*|\.\d+)$"
+GROUPED_OR_PLAIN = r"^[+-]?(?:[1-9]\d{0,2}(?:MARK\d{3})+(?:\.\d*)?|\d{1,3}\.?\d*|\.\d+)$"
+CURRENCY = r"(?:US)?[$€£¥₹₽₩]|USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD"
+DIGITS = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d{1,3}(?:['\u2019\u00a0\u202f]\d{3})+(?:[.,]\d+)?"
+UNIT = r"[%‰°]?[^\W\d_]{0,6}\.?(?:[/·][^\W\d_]{1,6})?[²³]?"
+MEASURED = re.compile(rf"[+-]?(?:{CURRENCY})? ?[+-]?(?:{DIGITS}|\d+(?:[.,]\d+)?) ?({CURRENCY}|{UNIT})")
 MARKS = (",", "['\u2019]")  # between thousands
 
 
@@ -62,6 +66,14 @@ def float_or_nan(text: str) -> float:
         text = re.sub(r"[,'\u2019]", "", text)
     number = float(text) if NUMBER.fullmatch(text) else math.nan
     return number if math.isfinite(number) else math.nan
+
+
+def have_unit(texts: Sequence[str]) -> bool:
+    """Whether texts are numbers with the same unit or currency, or with other marks than those that are read."""
+    first = MEASURED.fullmatch(texts[0])
+    if first is None or not all((found := MEASURED.fullmatch(text)) and found[1] == first[1] for text in texts):
+        return False
+    return any(math.isnan(float_or_nan(text)) for text in texts)
 
 
 def number_or_truth(text: str) -> float:

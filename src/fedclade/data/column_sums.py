@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fedclade.core.column_names import MAX_TEXT
 from fedclade.core.preparation import EMPTY_CELL
 from fedclade.data.cell_dates import is_date
-from fedclade.data.cell_numbers import float_or_nan
+from fedclade.data.cell_numbers import float_or_nan, have_unit
 from fedclade.data.prepared import words_of
 from fedclade.data.raw_table import RawColumn, decode, own_texts, read_texts, text_column
 
@@ -106,6 +106,8 @@ def text_kind(column: RawColumn) -> str:
     dates = np.array([is_date(text) for text in column.texts])
     if any(NUMBER_CODE.fullmatch(text) for text, date in zip(column.texts, dates, strict=True) if not date):
         return "text"
+    if have_unit(column.texts):
+        return "numbers with a unit"
     if rows[numbers].sum() >= MIN_MIXED * rows.sum():
         return "numbers and text"
     return "dates and text" if rows[dates].sum() >= MIN_MIXED * rows.sum() else "text"

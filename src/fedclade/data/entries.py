@@ -6,6 +6,7 @@ from pathlib import Path
 
 from fedclade.core import InputError
 
+SYSTEM_FILES = ("thumbs.db", "ehthumbs.db", "desktop.ini")
 MAX_KINDS = 10  # that an error names
 
 
@@ -33,11 +34,16 @@ def describe_kinds(folders: int, files: Sequence[Path]) -> str:
     return ", ".join(parts)
 
 
+def is_hidden(name: str) -> bool:
+    """Whether a file is none of the user's: hidden, or what Windows puts into folders."""
+    return name.startswith(".") or name.lower() in SYSTEM_FILES
+
+
 def list_entries(root: Path, folder: Path) -> list[Path]:
     """The entries of a folder, sorted by name; hidden files are left out, and links that leave the root are refused."""
     try:
         inside = root.resolve(strict=True)
-        entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+        entries = sorted(entry for entry in folder.iterdir() if not is_hidden(entry.name))
         for entry in entries:
             if not entry.name.isprintable():
                 raise InputError("a name is not usable", where=str(folder), got=repr(entry.name), need="plain text")

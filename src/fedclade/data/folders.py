@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from fedclade.core import ClientId, InputError
 from fedclade.core.preparation import NO_NAME
-from fedclade.core.problems import problems_error
+from fedclade.core.problems import file_problem, problems_error
 from fedclade.data.entries import entries_of, list_entries
 from fedclade.data.federation import Federation
 from fedclade.data.files.npz import read_npz
@@ -37,10 +37,10 @@ def read_folder(root: Path, own: "OwnData", seed: int) -> Federation:
     """
     entries, folders = entries_of(root)
     if folders:
-        found, form = read_image_folders(root, folders, (own.resize[0], own.resize[-1]) if own.resize else None)
-        labelled = any(labels.names != ("",) for _, labels in found.values())
+        arrays, form = read_image_folders(root, folders, (own.resize[0], own.resize[-1]) if own.resize else None)
+        labelled = any(labels.names != ("",) for _, labels in arrays.values())
         label = own.label or "label" if labelled else ""  # class folders are labels, whatever else is said
-        made = named_federation(found, replace(own, label=label), seed, str(root))
+        made = named_federation(arrays, replace(own, label=label), seed, str(root))
         return replace(made, image_form=form)
     check_no_resize(own, root)
     owners = files_by_client(root, entries)
@@ -48,12 +48,15 @@ def read_folder(root: Path, own: "OwnData", seed: int) -> Federation:
         arrays = {client: read_npz_client(file) for client, file in owners.items()}
         if any(inputs.ndim > 2 for inputs, _ in arrays.values()):
             return named_federation(arrays, own, seed, str(root))
-    tables = {client: client_table(file, own) for client, file in owners.items()}
+    found = Found()
+    tables = client_tables(owners, own, found)
+    if not tables:
+        raise problems_error(found.problems, str(root))
     client = CLIENT_COLUMN
     while any(client in table.column_names for table in tables.values()):
         client = f"_{client}"
-    whole = join_tables(tables, client, own, root)
-    return table_federation(whole, replace(own, client=client), seed=seed, name=str(root))
+    whole = join_tables(tables, client, own, root, found)
+    return table_federation(whole, replace(own, client=client), seed=seed, name=str(root), found=found)
 
 
 def read_image_folders(
@@ -87,6 +90,17 @@ def files_by_client(root: Path, files: Sequence[Path]) -> dict[ClientId, Path]:
     return owners
 
 
+def client_tables(owners: Mapping[ClientId, Path], own: "OwnData", found: Found) -> dict[ClientId, pa.Table]:
+    """The tables of all clients whose file can be used; what is wrong with the others is found out all the same."""
+    tables: dict[ClientId, pa.Table] = {}
+    for client, file in owners.items():
+        try:
+            tables[client] = client_table(file, own)
+        except InputError as error:
+            found.problems.append(file_problem(error, file.name))
+    return tables
+
+
 def client_table(file: Path, own: "OwnData") -> pa.Table:
     """The table of one client."""
     if file.suffix.lower() != ".npz":
@@ -103,10 +117,10 @@ def client_table(file: Path, own: "OwnData") -> pa.Table:
     return pa.table({**input_columns(inputs), **({own.label: native(labels)} if own.label else {})})
 
 
-def join_tables(tables: Mapping[ClientId, pa.Table], client: str, own: "OwnData", root: Path) -> pa.Table:
+def join_tables(tables: Mapping[ClientId, pa.Table], client: str, own: "OwnData", root: Path, found: Found) -> pa.Table:
     """The tables of all clients as one, with a column that names the client.
 
-    A column that is left out need not be in every file.
+    A column that is left out need not be in every file. Where others differ, the rest is looked at all the same.
     """
     names = list(dict.fromkeys(name for table in tables.values() for name in table.column_names))
     everywhere = [name for name in names if all(name in table.column_names for table in tables.values())]
@@ -129,7 +143,11 @@ def join_tables(tables: Mapping[ClientId, pa.Table], client: str, own: "OwnData"
     if odd:
         got = "; ".join(odd[:MAX_SHOWN]) + ("; ..." if len(odd) > MAX_SHOWN else "")
         need, do = "the same columns in every file", "leave out those that differ: --without COLUMN"
-        raise InputError("clients' columns differ", where=str(root), got=got, need=need, do=do)
+        error = InputError("clients' columns differ", where=str(root), got=got, need=need, do=do)
+        found.problems.append(file_problem(error))
+        if used.intersection({*label_columns(own.label, names), own.split}).difference(everywhere):
+            raise problems_error(found.problems, str(root))
+        names = [name for name in names if name in everywhere or name not in used]
     joined: list[pa.Table] = []
     for name, table in tables.items():
         columns = [table.column(each) if each in table.column_names else pa.nulls(len(table)) for each in names]

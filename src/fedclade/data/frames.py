@@ -31,6 +31,12 @@ def arrow_table(table: object, where: str) -> pa.Table:
             frame: Any = table
             whole = table_of({place: frame.iloc[:, place] for place in range(frame.shape[1])}, where)
             return whole.rename_columns([str(name) for name in frame.columns])
+        if hasattr(table, "with_format") and hasattr(table, "features") and not hasattr(table, "__len__"):
+            need, do = (
+                "a Dataset whose rows are there",
+                "Dataset.from_list(list(rows)), or load_dataset without streaming",
+            )
+            raise InputError("this Dataset is read row by row", where=where, got=type(table).__name__, need=need, do=do)
         if hasattr(table, "with_format") and hasattr(table, "features"):
             return hugging_face_table(table)
         if hasattr(table, "__arrow_c_stream__"):

@@ -19,12 +19,12 @@ from fedclade.core import InputError, settings
 from fedclade.core.column_names import ColumnName, ColumnNames, LabelName
 from fedclade.core.preparation import ColumnChoices
 from fedclade.core.task import LossName, TaskChoice, TaskKind
-from fedclade.data.entries import entries_of
+from fedclade.data.entries import entries_of, is_hidden
 from fedclade.data.federation import Federation
 from fedclade.data.files.open_file import check_ending
 from fedclade.data.folders import check_no_resize, read_folder
 from fedclade.data.npz_tables import read_npz_file
-from fedclade.data.tables import LABEL, RANDOM, TABLE_ENDINGS, read_table, table_federation
+from fedclade.data.tables import LABEL, RANDOM, TABLE_ENDINGS, no_client_error, read_table, table_federation
 
 FILE_ENDINGS = (*TABLE_ENDINGS, ".npz")
 OwnKind: TypeAlias = Literal["table", "images"]
@@ -78,7 +78,7 @@ class OwnData(ColumnChoices):
     def image_clients(self) -> int:
         """How many clients have a folder of images."""
         try:
-            return sum(entry.is_dir() and not entry.name.startswith(".") for entry in os.scandir(self.path))
+            return sum(entry.is_dir() and not is_hidden(entry.name) for entry in os.scandir(self.path))
         except OSError:  # no folder, or none that can be read: that is said later
             return 0
 
@@ -101,10 +101,8 @@ class OwnData(ColumnChoices):
             return replace(read_folder(path, self, seed), kind=self.kind)
         check_ending(path, FILE_ENDINGS)
         check_no_resize(self, path)
-        if not self.client:
-            got, need = f"no name, for the table {self.path}", "the column that names the client of a row"
-            do = 'give it: --client COLUMN, or client = "..." in [data]'
-            raise InputError("client is missing", where="data.client", got=got, need=need, do=do)
+        if not self.client and path.suffix.lower() == ".npz":
+            raise no_client_error(self.path)
         return read_own_file(self, seed, path.stat().st_mtime_ns)
 
 

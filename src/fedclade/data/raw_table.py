@@ -1,5 +1,6 @@
 """The rows of a table as they were written, column by column: before a preparation makes inputs of them."""
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
@@ -13,6 +14,8 @@ from fedclade.core.preparation import ColumnKind, DateOrder
 from fedclade.data.cell_dates import date_text, is_date, read_dates, seconds
 from fedclade.data.cell_numbers import as_floats, number_or_truth, number_text, texts_as_floats, texts_as_truth
 
+LIST = re.compile(r"\s*\[(?:.*,.*|\s*(?:[-+]?[\d.]+(?:e[-+]?\d+)?(?:\s+|(?=\])))*)\]\s*", re.DOTALL | re.IGNORECASE)
+DICT = re.compile(r"\s*\{(?:.*:.*|\s*)\}\s*", re.DOTALL)
 RawKind: TypeAlias = ColumnKind | Literal["empty", "unusable"]
 
 
@@ -148,7 +151,10 @@ def read_text(column: pa.ChunkedArray, *, text: bool, number: bool) -> RawColumn
     if text:
         return encoded
     if number:
-        return number_column(numbers_of_texts(encoded))
+        values = numbers_of_texts(encoded)
+        if np.isnan(values).all():
+            return RawColumn("unusable", values, fault="holds no plain numbers, such as 12345.67 (--numeric)")
+        return number_column(values)
     return read_texts(encoded)
 
 
@@ -161,6 +167,9 @@ def read_texts(encoded: RawColumn) -> RawColumn:
         return number_column(decode(encoded, numbers))
     if (truth := texts_as_truth(encoded.texts)) is not None:
         return RawColumn("boolean", decode(encoded, truth))
+    for form, what in ((LIST, "lists"), (DICT, "tables")):
+        if all(map(form.fullmatch, encoded.texts)):
+            return RawColumn("unusable", np.full(len(encoded.values), np.nan), fault=f"holds {what}")
     return date_column(encoded, words) or encoded
 
 

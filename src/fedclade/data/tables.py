@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fedclade.core import ClientId, InputError
-from fedclade.core.problems import problems_error
+from fedclade.core.problems import file_problem, problems_error
 from fedclade.core.task import Labels
 from fedclade.data.even_parts import even_out
 from fedclade.data.examples import Part, Pool
@@ -44,14 +44,20 @@ ALL_ROWS = "all rows"  # a client in the place of those that nothing names
 
 
 def table_federation(
-    table: pa.Table, own: "OwnData", *, seed: int, name: str, test: pa.Table | None = None
+    table: pa.Table,
+    own: "OwnData",
+    *,
+    seed: int,
+    name: str,
+    test: pa.Table | None = None,
+    found: Found | None = None,
 ) -> Federation:
     """A federation from a table with a row for each example, and perhaps a second table with those to test on.
 
-    Where something is wrong with a column, the federation has it in `unprepared.problems`: a preparation finds out what
-    else is wrong, and one error says all of it.
+    `found` is what is known of the table already. Where something is wrong with a column, the federation has it in
+    `unprepared.problems`: a preparation finds out what else is wrong, and one error says all of it.
     """
-    found = Found()
+    found = found or Found()
     own = divide_names(own, table.column_names)
     table = with_own_names(table, found)
     rows_to_test = 0 if test is None else test.num_rows
@@ -59,9 +65,11 @@ def table_federation(
         check_second_table(test, own, name)
         table = append_rows(table, with_own_names(test, found), name)
     if not table.num_rows:
+        if found.problems:
+            raise problems_error(found.problems, name)
         got = f"{table.num_rows} rows, {len(table.column_names)} columns"
         raise InputError("there are no examples", where=name, got=got, need="rows below the header")
-    owners = read_names(table, own.client, "client", found)
+    owners = read_owners(table, own, name, found)
     own = without_absent_label(own, table.column_names)
     cells = read_cells(table, own, found) if own.label else None
     labels = label_columns(own.label, table.column_names) if own.label else ()
@@ -102,6 +110,21 @@ def table_federation(
     return Federation(
         name, data, task.count, class_names=pool.class_names, unprepared=unprepared, task=task, notes=notes
     )
+
+
+def read_owners(table: pa.Table, own: "OwnData", name: str, found: Found) -> RawColumn:
+    """The client of each row."""
+    if own.client:
+        return read_names(table, own.client, "client", found)
+    found.problems.append(file_problem(no_client_error(name)))
+    return RawColumn("text", np.full(table.num_rows, np.nan))
+
+
+def no_client_error(name: str) -> InputError:
+    """The error for a table of which nobody says which column names the client."""
+    got, need = f"no name, for the table {name}", "the column that names the client of a row"
+    do = 'give it: --client COLUMN, or client = "..." in [data]'
+    return InputError("client is missing", where="data.client", got=got, need=need, do=do)
 
 
 def without_absent_label(own: "OwnData", columns: Collection[str]) -> "OwnData":
@@ -169,11 +192,14 @@ def read_parts(table: pa.Table, own: "OwnData | SiteTables", found: Found) -> ND
         return None
     names = read_names(table, own.split, "split", found)
     places = [PARTS.get(text.lower(), -1) for text in names.texts]
-    if set(places) != {0, 1}:
+    if not {0, 1} <= set(places):
         if names.texts:
             shown = ", ".join(map(repr, names.texts[:MAX_SHOWN]))
             found.add(own.split, f"holds {shown} (--split)", 'it needs "train" and "test"')
         return None
+    if others := [text for text, place in zip(names.texts, places, strict=True) if place < 0]:
+        shown = ", ".join(map(repr, others[:MAX_SHOWN])) + (", ..." if len(others) > MAX_SHOWN else "")
+        found.notes.append(f"of column {own.split!r} (--split) {shown} is taken for neither train nor test")
     return np.array([*places, -1], np.int64)[names.codes()]
 
 

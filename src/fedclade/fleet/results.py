@@ -144,7 +144,7 @@ class ColumnFacts:
     """What a client says of one of its columns."""
 
     kind: str
-    """number, boolean, date, text, `numbers and text`, `dates and text`, empty, or unusable."""
+    """number, boolean, date, text, `numbers and text`, `dates and text`, `numbers with a unit`, empty, or unusable."""
     fault: str
     """Why it is unusable."""
     filled: int

@@ -23,6 +23,7 @@ from fedclade.preparation.inputs import (
     CategoryCounts,
     category_inputs,
     number_inputs,
+    raw_notes,
     usual_names,
     word_inputs,
 )
@@ -34,6 +35,7 @@ NO_TASK = Task()  # one class without a name
 MAX_ASKED = 200  # names of one column that are counted, of which the most frequent become inputs
 SAME = "the same in every row"
 NEARLY_SAME = f"the same in all rows but {MIN_INPUT_ROWS - 1} or fewer"
+TINY = "numbers that differ by too little to be told apart"
 ALL_WORDS = "no word tells its rows apart"
 RARE = f"no value is there {MIN_INPUT_ROWS} times at any client"
 MAX_SHOWN = 10  # names that a message shows
@@ -148,7 +150,9 @@ def fit_once(
     leave_out_client_names(roles, tables, frequent, codes)
     counts, warnings = count_names(fleet, clients, roles, frequent, numbers, classes, now)
 
-    made = number_inputs(numbers, sums, raw=choices.prepare == "none")
+    raw = choices.prepare == "none"
+    made = number_inputs(numbers, sums, raw=raw)
+    warnings += raw_notes(numbers) if raw else []
     inputs: list[TableInput] = []
     for column, role in roles.roles.items():
         own = made.get(column, [])
@@ -159,10 +163,16 @@ def fit_once(
         reason = ""
         if not own and column in frequent and not frequent[column]:
             reason = RARE
+        elif not own and role == "text":
+            reason = ALL_WORDS
         elif not own:
             sketch = next((each.sketch for each in numbers if each.numbers.column == column), None)
             rest = sketch.total - int(sketch.counts.max()) if sketch else counts[column].rest if column in counts else 0
-            reason = ALL_WORDS if role == "text" else NEARLY_SAME if rest else SAME
+            reason = NEARLY_SAME if rest else SAME
+            if sketch and most_different(tables, column) > MIN_INPUT_ROWS:
+                reason = TINY
+        if reason and column in choices.keep:
+            reason = f"{reason}, which --keep cannot change"
         if MIN_INPUT_ROWS <= rows - filled[column] <= rows - MIN_INPUT_ROWS:
             own = [*own, MissingInput(column=column)]
             if reason:
@@ -193,6 +203,11 @@ def filled_cells(tables: Mapping[ClientId, ClientTable]) -> dict[str, int]:
         for column, facts in table.columns.items():
             found[column] = found.get(column, 0) + facts.filled
     return found
+
+
+def most_different(tables: Mapping[ClientId, ClientTable], column: str) -> int:
+    """How many different values of a column the client has that has the most."""
+    return max((table.columns[column].different for table in tables.values() if column in table.columns), default=0)
 
 
 def leave_out_sparse(roles: Roles, filled: Mapping[str, int], rows: int) -> None:
@@ -261,6 +276,7 @@ def leave_out_client_names(
         sure = sure_facts([table.columns[column] for table in tables.values() if column in table.columns])
         if len(frequent[column]) >= NEARLY_ALL * len(sure):
             roles.left_out[column] = "a name of the client: the same in all its rows, and another one elsewhere"
+            roles.keepable.append(column)
             del roles.roles[column]
 
 
@@ -268,7 +284,9 @@ def check_inputs(inputs: Sequence[TableInput], roles: Roles, where: str) -> None
     """An error if nothing is left, or too much."""
     if not inputs:
         got = "; ".join(f"{column!r}: {why}" for column, why in roles.left_out.items()) or "no other columns"
-        need, do = "a column that differs from row to row", "use one all the same: --keep COLUMN"
+        need, do = "a column of numbers that differ, or of text of which some comes 5 times at a client", ""
+        if roles.keepable:
+            do = f"use one all the same: --keep {shell_word(roles.keepable[0])}"
         raise InputError("no column can be used", where=where, got=got, need=need, do=do)
     width = sum(len(each.names()) for each in inputs)
     if width > MAX_INPUTS:

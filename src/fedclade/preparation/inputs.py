@@ -13,6 +13,8 @@ MAX_CATEGORIES = 32  # inputs of one column; further names are "other"
 MAX_WORDS = 100  # inputs of one column of text
 MIN_INPUT_ROWS = 5  # rows of all clients that an input must tell apart
 MAX_WORD_SHARE = 0.95  # of the rows: a word that nearly all have tells nothing
+MAX_RAW = 100.0  # size of raw numbers, with room: usual step sizes can train on smaller ones
+MAX_SHOWN = 5  # columns that a note names
 ROUNDING = 1e-12  # of itself: a column that differs by less differs by rounding
 
 
@@ -68,6 +70,19 @@ def number_input(each: BoundedNumbers, count: int, total: float, square: float, 
         centre=mean,
         scale=deviation,
     )
+
+
+def raw_notes(numbers: Sequence[BoundedNumbers]) -> list[str]:
+    """A note, where numbers that stay raw are so large that training may not get anywhere."""
+    large = [each for each in numbers if max(abs(each.low), abs(each.high)) > MAX_RAW]
+    if not large:
+        return []
+    columns = list(dict.fromkeys(each.numbers.column for each in large))
+    shown = ", ".join(map(repr, columns[:MAX_SHOWN])) + (", ..." if len(columns) > MAX_SHOWN else "")
+    return [
+        f"numbers stay raw (--prepare none), and those of {shown} are large: no step size is known to train well on "
+        "them; standardise them (--prepare standard), or look for one: --set local.lr=0.0001"
+    ]
 
 
 def category_inputs(counts: CategoryCounts) -> list[TableInput]:

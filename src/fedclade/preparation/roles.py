@@ -37,6 +37,8 @@ class Roles:
     roles: dict[str, Role] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
     """Columns that are no input, and why."""
+    keepable: list[str] = field(default_factory=list)
+    """Those among them that look like ids, and could be inputs."""
     problems: list[Problem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     """What a user should know, a sentence each."""
@@ -101,6 +103,8 @@ def decide_role(
         found.problems.append(Problem(column, fault, f"leave it out: --without {shell_word(column)}"))
     elif NO_NAME.fullmatch(column) and not kept:
         found.left_out[column] = "an index without a name"
+        if usual_kind([fact for _, fact in facts]) == "number":
+            found.keepable.append(column)
     elif not any(fact.filled for _, fact in facts):
         found.left_out[column] = "empty in every row"
     elif column in choices.text:
@@ -111,7 +115,7 @@ def decide_role(
         found.roles[column] = "number"
     else:
         kind = usual_kind([fact for _, fact in facts])
-        if problem := mixed_problem(column, [fact for _, fact in facts]):
+        if problem := mixed_problem(column, [fact for _, fact in facts]) or unit_problem(column, facts):
             found.problems.append(problem)
         elif kind == "category" and is_free_text([fact for _, fact in facts]) and column not in choices.keep:
             name = shell_word(column)
@@ -119,6 +123,8 @@ def decide_role(
             found.problems.append(Problem(column, "holds free text", do))
         elif not kept and (reason := id_reason(column, kind, facts)):
             found.left_out[column] = reason
+            if kind == "number":
+                found.keepable.append(column)
         else:
             found.roles[column] = kind
 
@@ -149,6 +155,18 @@ def mixed_problem(column: str, facts: Sequence[ColumnFacts]) -> Problem | None:
     return Problem(column, "holds numbers, and text among them", do)
 
 
+def unit_problem(column: str, facts: Sequence[tuple[int, ColumnFacts]]) -> Problem | None:
+    """What is wrong with a column of numbers with a unit, or written in another way; few of them are categories."""
+    filled = [fact for _, fact in facts if fact.filled]
+    with_unit = [fact for fact in filled if fact.kind == "numbers with a unit"]
+    cells, different = sum(fact.filled for fact in with_unit), sum(fact.different for fact in with_unit)
+    if 2 * len(with_unit) <= len(filled) or different < MIN_DIFFERENT * cells:
+        return None
+    name = shell_word(column)
+    do = f"write plain numbers, such as 12345.67; or leave it out: --without {name}"
+    return Problem(column, "holds numbers with a currency, a unit, or another mark", do)
+
+
 def is_free_text(facts: Sequence[ColumnFacts]) -> bool:
     """Whether cells are sentences, which hardly ever repeat."""
     texts = [fact for fact in facts if fact.kind == "text"]
@@ -166,7 +184,7 @@ def id_reason(column: str, kind: Role, facts: Sequence[tuple[int, ColumnFacts]])
         """Of all clients, and of those with many rows alone: many small ones must not outvote these."""
         return len(some) >= 2 and all(sum(map(flag, each)) >= NEARLY_ALL * len(each) for each in (some, large))
 
-    if kind == "category" and nearly_all(lambda fact: fact.is_unique):
+    if kind == "category" and large and nearly_all(lambda fact: fact.is_unique):
         return "an id: no text comes twice at a client"
     if kind != "number" or not nearly_all(lambda fact: fact.is_whole):
         return ""

@@ -179,7 +179,7 @@ def with_statements(answer: GroupAnswer, mine: GroupProfile, all_profiles: list[
             words = f"{names[feature]} {apart[feature]:+.1f} deviations"
             if not numbers[feature]:
                 share = 100 * (answer.means[feature] + mine.means[feature])
-                words = f"{names[feature]}: {share:.0f} % (others {share - 100 * apart[feature]:.0f} %)"
+                words = f"{names[feature]}: {round(share)} % (others {round(share - 100 * apart[feature])} %)"
             said.append((strength[feature], words))
     if len(mine.correlations):
         said += correlation_statements(answer, mine, others)
@@ -192,7 +192,8 @@ def with_statements(answer: GroupAnswer, mine: GroupProfile, all_profiles: list[
         beyond = np.nan_to_num(inside - apart[None])  # what the means of all examples do not say already
         counts = 1 / np.maximum(mine.examples * mine.shares, 1) + 1 / np.maximum(with_label.sum(axis=0), 1)
         by_chance = MIN_STANDARD_ERRORS * np.sqrt(counts)[:, None] * np.where(numbers, 1.0, spread)
-        for label, feature in np.argwhere(np.abs(beyond) >= np.maximum(2 * least, by_chance)):
+        there_too = np.abs(np.nan_to_num(inside)) >= least  # not: no difference where one was expected
+        for label, feature in np.argwhere(there_too & (np.abs(beyond) >= np.maximum(2 * least, by_chance))):
             size = f"{inside[label, feature]:+.1f} deviations"
             if not numbers[feature]:
                 size = f"{100 * inside[label, feature]:+.0f} points"

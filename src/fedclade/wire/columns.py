@@ -63,7 +63,10 @@ class ColumnsFields:
 
 
 FLAG_NAMES = ("is_unique", "is_monotone", "is_whole", "has_years", "day_first", "month_first")
-KINDS = ("empty", "unusable", "number", "boolean", "date", "text", "numbers and text", "dates and text")
+KINDS = (
+    *("empty", "unusable", "number", "boolean", "date", "text"),
+    *("numbers and text", "dates and text", "numbers with a unit"),
+)
 
 
 def columns_forms(_: Request[ColumnsFields]) -> dict[str, Form]:

@@ -195,6 +195,12 @@ def test_a_quoted_cell_may_hold_newlines(path: Path, newline: str) -> None:
     assert rows_of(table) == [("1", f"x{newline}y{newline * 2}z"), (f"2{newline}", "w")]
 
 
+@pytest.mark.parametrize("line", ["sep=;\r\n", '"sep=;"\n', "SEP=;\n"])
+def test_the_first_line_may_say_the_separator(file: Path, line: str) -> None:
+    table = read_csv(write(file, line + "a,b;c\n1,5;x\n2,5;y,z\n"))
+    assert columns_of(table) == {"a,b": ["1.5", "2.5"], "c": ["x", "y,z"]}
+
+
 # Decimal commas
 
 
@@ -243,6 +249,24 @@ def test_decimal_commas_between_commas_are_quoted(file: Path) -> None:
     assert read("1,234", "987") == ["1,234", "987"]
     assert read("-1,234", "1,234,567") == ["-1,234", "1,234,567"]
     assert read("1,234", "5000") == ["1.234", "5000"], "no thousands: 5000 has four digits on end"
+
+
+@pytest.mark.parametrize(
+    ("other", "cells", "expected"),
+    [
+        (["0.5", "1.25"], ["12,345", "998"], ["12,345", "998"]),
+        (["0.5", "1.25"], ["12,345", "1,998"], ["12,345", "1,998"]),
+        (["0,5", "1,25"], ["12,345", "998"], ["12.345", "998"]),
+        (["1.234", "5.678"], ["12,345", "1,998"], ["12.345", "1.998"]),  # points between thousands, as likely
+        (["a", "b"], ["12,345", "998"], ["12,345", "998"]),  # 998.000 would have its decimals
+        (["a", "b"], ["12,345", "0,998"], ["12.345", "0.998"]),
+    ],
+)
+def test_whether_a_comma_is_one_of_thousands_shows_in_other_columns(
+    file: Path, other: list[str], cells: list[str], expected: list[str]
+) -> None:
+    rows = "".join(f"{left};{cell}\n" for left, cell in zip(other, cells, strict=True))
+    assert columns_of(read_csv(write(file, f"o;v\n{rows}")))["v"] == expected
 
 
 def test_each_column_is_looked_at_by_itself(file: Path) -> None:

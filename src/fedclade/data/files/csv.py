@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from fedclade.core import InputError
+from fedclade.data.files.decimal_commas import write_decimal_points
 from fedclade.data.files.open_file import check_column_count, check_unpacked, kind_of, open_checked, wrong_format_error
 
 if TYPE_CHECKING:
@@ -31,13 +32,11 @@ CSV_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 MAX_LINE_BYTES = 16 * 2**20  # bytes, also of a row with quoted newlines
 BLOCK = 2**20  # bytes
 SEPARATORS = ("\t", ";", "|", ",")  # the comma last: it is also in numbers and in names
+SEPARATOR_LINE = re.compile(rb'\A"?sep=([\t;|,])"?[ \t]*(?:\r\n|\r|\n)', re.IGNORECASE)
 COMPARED_LINES = 50  # behind the header, to find the separator
 MISSING = pa.array(pacsv.ConvertOptions().null_values)
 
 QUOTED = r'"[^"]*+(?:""[^"]*+)*+"'
-# Numbers with a decimal comma, perhaps with points between thousands: -1.234,5 and ,5 and 3 and 1,2e-7.
-DECIMAL_COMMA = r"^[+-]?(?:(?:\d{1,3}(?:\.\d{3})+|\d+)(?:,\d+)?|,\d+)(?:[eE][+-]?\d+)?$"
-COMMA_THOUSANDS = r"^[+-]?\d{1,3}(?:,\d{3})*$"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +65,8 @@ def read_csv(path: Path) -> pa.Table:
     columns = parse_rows(path, dialect, len(names)).columns
     if not dialect.padded_quotes:
         columns = [strip_cells(column, dialect.blanks) for column in columns]
-    return pa.table([write_decimal_points(drop_empty(column), dialect) for column in columns], names=names)
+    columns = write_decimal_points([drop_empty(column) for column in columns], dialect.separator)
+    return pa.table(columns, names=names)
 
 
 def check_text(path: Path) -> Dialect:
@@ -149,7 +149,12 @@ def format_of(path: Path) -> str:
 
 
 def find_separator(head: bytes) -> str:
-    """The separator that divides the header, and most of the lines behind it into as many cells."""
+    """The separator that divides the header, and most of the lines behind it into as many cells.
+
+    It may be said in the first line, as Excel does: `sep=;`.
+    """
+    if said := SEPARATOR_LINE.match(head):
+        return said[1].decode()
     marks = "".join(SEPARATORS)
     quoted = rf'(?<![^{marks}\r\n]) *+"[^"]*+(?:""[^"]*+)*+(?:"|\Z)'
     lines = [line for line in re.sub(quoted.encode(), b"", head).splitlines() if line.strip(b" ")]
@@ -243,19 +248,6 @@ def drop_empty(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.if_else(empty, pa.scalar(None, pa.string()), column) if pc.any(empty).as_py() else column
 
 
-def write_decimal_points(column: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
-    """A column of numbers with decimal commas, with points instead; any other column as it is."""
-
-    def all_match(pattern: str) -> bool:
-        return bool(pc.all(pc.match_substring_regex(column, pattern)).as_py())
-
-    if not pc.any(pc.match_substring(column, ",")).as_py() or not all_match(DECIMAL_COMMA):
-        return column
-    if dialect.separator == "," and all_match(COMMA_THOUSANDS):  # 1,234 and 56: as likely without decimals
-        return column
-    return pc.replace_substring(pc.replace_substring(column, ".", ""), ",", ".")
-
-
 @contextmanager
 def open_blocks(path: Path) -> Iterator[Iterator[bytes]]:
     """The text of a file in blocks of bytes: unpacked, and without a byte order mark."""
@@ -332,10 +324,11 @@ def whole_rows(blocks: Iterator[bytes], path: Path, dialect: Dialect) -> Iterato
 
 
 def skip_blank_lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """The same text without the blank lines that it begins with."""
+    """The same text without the lines before the header: blank ones, and one that says the separator."""
     begin = b""
     for block in blocks:
-        begin = re.sub(rb"\A(?:[ \t]*+[\r\n])++", b"", block)
+        begin = SEPARATOR_LINE.sub(b"", block, count=1)
+        begin = re.sub(rb"\A(?:[ \t]*+[\r\n])++", b"", begin)
         if begin:
             break
     yield begin
