@@ -39,6 +39,7 @@ from fedclade.runs.divergence import check_divergence
 from fedclade.runs.early_stopping import EarlyStopping
 from fedclade.runs.experiment import PYTHON, EngineSettings, Experiment, check_selection
 from fedclade.runs.loop import ProgressCallback, RunProgress
+from fedclade.runs.lr_values import AUTO, with_search
 from fedclade.runs.progress_display import watch_runs
 from fedclade.runs.run import Run
 from fedclade.runs.run_settings import RunSettings
@@ -64,7 +65,7 @@ class Settings(TypedDict, total=False):
     steps: int
     steps_from: str
     batch: int
-    lr: float
+    lr: float | str | Sequence[float]
     optimizer: str | SGD | Adam | AdamW | Mapping[str, object]
     momentum: float
     weight_decay: float
@@ -329,7 +330,9 @@ def make_experiment(
         task = "regression"
     clients = len(federation)
     defaults = own_defaults(kind, clients, task=task, raw=raw) if kind else array_defaults(task, clients)
-    known_values = {**local_defaults(defaults.get("local", {}), settings), **defaults.get("run", {}), **settings}
+    lr = settings.get("lr")
+    given = {name: value for name, value in settings.items() if name != "lr" or lr != AUTO}
+    known_values = {**local_defaults(defaults.get("local", {}), given), **defaults.get("run", {}), **given}
 
     def values_of(*kinds: type) -> dict[str, object]:
         return {name: known_values[name] for kind in kinds for name in names_of(kind) if name in known_values}
@@ -338,7 +341,7 @@ def make_experiment(
         return build_settings(kind, values_of(kind), where="train")
 
     run, engine, selection = pick(RunSettings), pick(EngineSettings), pick(Selection)
-    local = local_training(values_of(LocalTraining, BesideOptimizer), where="train")
+    local, lr_values = with_search(values_of(LocalTraining, BesideOptimizer), lr)
     check_selection(selection, settings, method.needs().selects)
     data = {"source": PYTHON, "world": federation.name, "clients": len(federation), **task_table(federation)}
     named: dict[str, object] = {"name": PYTHON}
@@ -346,7 +349,16 @@ def make_experiment(
         own = defaults.get("net", {}) if net == NET else {}
         architecture = build_settings(architecture_named(net), {**own, **(net_settings or {})}, where="net")
         named = {"name": net, **settings_table(architecture)}
-    return Experiment(data=data, net=named, local=local, method=method, run=run, engine=engine, selection=selection)
+    return Experiment(
+        data=data,
+        net=named,
+        local=local_training(local, where="train"),
+        lr_values=lr_values,
+        method=method,
+        run=run,
+        engine=engine,
+        selection=selection,
+    )
 
 
 for name, architecture in NETS.registered_entries.items():

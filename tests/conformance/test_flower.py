@@ -80,6 +80,14 @@ def test_agrees_with_the_simulated_fleet(method: AnyMethod, two_groups: Federati
     assert without_time(there) == without_time(here)
 
 
+def test_tries_the_same_step_sizes(two_groups: Federation, tmp_path: Path) -> None:
+    here, _ = play_run(FedAvg(), two_groups, tmp_path / "here", lr_values=(0.01, 0.4))
+    fleet = loopback(two_groups, "logistic")
+    there, _ = play_run(FedAvg(), two_groups, tmp_path / "there", fleet=fleet, lr_values=(0.01, 0.4))
+    assert without_time(there) == without_time(here)
+    assert there["lr_search"]["lr"] == 0.4  # type: ignore[index]  # a table
+
+
 def test_keeps_the_same_best_round(method: AnyMethod, two_groups: Federation, tmp_path: Path) -> None:
     stop = EarlyStopping(share=0.3, patience=2)
     here, _ = play_run(method, two_groups, tmp_path / "here", early_stopping=stop)

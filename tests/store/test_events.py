@@ -57,6 +57,11 @@ LINES: list[tuple[Event, str]] = [
         '"metrics": {"accuracy": 0.5}, "baseline": {"auc": 0.5}, "group_count": 2, "accuracy_by_group": [0.5, null], '
         '"accuracy_by_planted_group": null, "metric_by_group": [0.5], "metric_by_planted_group": null, "ari": null',
     ),
+    (
+        events.LrSearchEvent(values=(0.1, 9), scores=(0.5, None), lr=0.1, rounds=5, clients=3, bytes_up=7),
+        '"round": 0, "values": [0.1, 9], "scores": [0.5, null], "lr": 0.1, "rounds": 5, "clients": 3, "bytes_up": 7, '
+        '"bytes_down": null, "took_part": null, "refused": [], "silent": [], "facts": {}',
+    ),
     (events.DivergedEvent(round=2, reason="a loss over 7"), '"round": 2, "reason": "a loss over 7"'),
     (events.ValidationEvent(round=2, loss=0.5, clients=3), '"round": 2, "loss": 0.5, "clients": 3'),
     (events.EarlyStopEvent(round=9, kept=7, reason="x"), '"round": 9, "kept": 7, "reason": "x"'),

@@ -153,7 +153,7 @@ class LocalTraining:
     batch: Annotated[int, Field(ge=1, le=10**9)] = 10
     """Examples in a step; the last one of an epoch may be shorter (B)."""
     lr: Annotated[float, Field(gt=0)] = 0.01
-    """Step size (eta); in a round, as its schedule has made it."""
+    """Step size (eta); in a round, as its schedule has made it. Of a run also "auto", or a list of values to try."""
     optimizer: Annotated[Optimizer, nested_settings(SGD, Adam, AdamW)] = SGD()
     """What becomes of a gradient: `sgd`, `adam` or `adamw`. It starts anew in every round, at every client."""
     schedule: Annotated[Schedule, nested_settings(ConstantSchedule, CosineSchedule, StepSchedule)] = ConstantSchedule()

@@ -93,13 +93,16 @@ def diverged_rounds(past: Iterable[Event]) -> dict[int, str]:
     return {event.round: event.reason for event in past if isinstance(event, DivergedEvent)}
 
 
-def advice(experiment: Experiment) -> str:
-    """What to do about it."""
-    lr, safe = experiment.local.lr, SAFE_LR[experiment.local.optimizer.kind]
-    smaller = safe if lr > safe else lr / 10
-    raw = ', or prepare = "standard"' if experiment.data.get("prepare") == "none" else ""
-    clip = "" if experiment.local.clip_norm else ", or clip gradients (local.clip_norm = 1)"
-    return f"set a smaller local.lr, {smaller:g} at the most (it was {lr:g}){raw}{clip}"
+def advice(experiment: Experiment, lr: float) -> str:
+    """What to do about it, where this was the step size."""
+    safe = SAFE_LR[experiment.local.optimizer.kind]
+    ways = [f"set a smaller local.lr, {safe if lr > safe else lr / 10:g} at the most (it was {lr:g})"]
+    if experiment.data.get("prepare") == "none":
+        ways.append('prepare = "standard"')
+    if not experiment.lr_values:
+        ways.append('local.lr = "auto"')
+    clip = "" if experiment.local.clip_norm else "; if that diverges too, clip gradients: local.clip_norm = 1"
+    return ", or ".join(ways) + clip
 
 
 def check_divergence(results: Iterable[Mapping[str, object]]) -> None:

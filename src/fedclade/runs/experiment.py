@@ -21,6 +21,7 @@ from fedclade.data.recipe import SITES, Recipe, read_recipe
 from fedclade.data.sites import SiteTables
 from fedclade.methods import METHODS, AnyMethod, Selection, method_named, name_of
 from fedclade.runs.defaults import Section, own_defaults, says_all, with_defaults
+from fedclade.runs.lr_values import AUTO, with_search
 from fedclade.runs.run_settings import RunSettings
 from fedclade.runs.target import NO_TARGET, MetricTarget
 
@@ -94,6 +95,8 @@ class Experiment:
     net: SettingsTable = field(default_factory=lambda: {"name": "mlp"})
     """`name`, and the net's settings."""
     local: LocalTraining = field(default_factory=LocalTraining)
+    lr_values: tuple[float, ...] = ()
+    """The step sizes that the run chooses from; empty: that of `local` is given."""
     run: RunSettings = field(default_factory=RunSettings)
     engine: EngineSettings | FlowerSettings = field(default_factory=EngineSettings)
     selection: Selection = field(default_factory=Selection)
@@ -123,7 +126,7 @@ class Experiment:
         tables: dict[str, Mapping[str, object]] = {
             "data": dict(self.data),
             "net": dict(self.net),
-            "local": settings_table(self.local),
+            "local": {**settings_table(self.local), **({"lr": self.lr_values} if self.lr_values else {})},
             "method": {"name": self.method_name, **settings_table(self.method), **selection_table(self.selection)},
             "run": settings_table(self.run),
             "engine": settings_table(self.engine),
@@ -229,6 +232,9 @@ def experiment_from(tables: Mapping[str, object], where: str = "the experiment")
     data = section(tables, "data")
     recipe = None if data.get("source") == PYTHON else read_recipe(data)
     sections = {name: section(tables, name) for name in SECTIONS}
+    lr = sections["local"].get("lr")
+    if lr == AUTO:
+        sections["local"] = without_keys(sections["local"], "lr")  # for the default of the data, around which it looks
     whole = with_defaults(sections, recipe_defaults(recipe, sections["engine"], sections["local"]))
     net, local, method, run, engine = (whole[name] for name in SECTIONS if name != "data")
     plan = build_settings(RunSettings, run, where="run")
@@ -250,10 +256,12 @@ def experiment_from(tables: Mapping[str, object], where: str = "the experiment")
         got, need = f'"{engine_name}"', '"flower", see deploy init'
         raise InputError("data at sites need Flower", where="engine.name", got=got, need=need)
     made, selection = method_from({"name": DEFAULT_NAMES["method"], **method})
+    local, lr_values = with_search(local, lr)
     return Experiment(
         data=data,
         net=net,
         local=local_training(local, where="local"),
+        lr_values=lr_values,
         method=made,
         run=plan,
         engine=build_settings(ENGINES[engine_name], engine, where="engine"),

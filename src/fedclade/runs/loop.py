@@ -3,12 +3,9 @@
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import TypeVar
-
-import pyarrow as pa
 
 from fedclade.core import Assignment, ClientId, Groups, Round, Stopped
-from fedclade.fleet import Fleet, Ledger, Scores
+from fedclade.fleet import Fleet, Scores
 from fedclade.methods import Facts, First, SelectionState, select_participants
 from fedclade.runs.clock import Clock
 from fedclade.runs.divergence import (
@@ -23,16 +20,15 @@ from fedclade.runs.divergence import (
 from fedclade.runs.early_stopping import BestRound, end_reason, has_ended, validation_loss
 from fedclade.runs.experiment import Experiment
 from fedclade.runs.loss_scale import loss_scale, needs_first_loss
+from fedclade.runs.lr_search import search_in, search_lr
 from fedclade.runs.method_state import RunState, check_state, pack_state, restore_state
-from fedclade.runs.metrics import Separation, client_metrics, evaluation_metrics, summary, verdict_details
-from fedclade.runs.significance import SHARE_TASKS
+from fedclade.runs.metrics import Separation, evaluation_metrics, summary, verdict_details
+from fedclade.runs.round_records import client_rows, log_planted_groups, with_traffic
 from fedclade.runs.warnings import find_warnings
 from fedclade.store import events
 from fedclade.store.checkpoints import Checkpoint
-from fedclade.store.client_table import CLIENT_SCHEMA
 from fedclade.store.run_folder import RunFolder
 
-TrafficT = TypeVar("TrafficT", bound=events.TrafficEvent)
 MODELS_AT_ONCE = 64  # that are added up at once where models are a mixture
 
 
@@ -82,7 +78,7 @@ def run_rounds(
     def at(number: int) -> Round:
         due = number > 0 and (number % plan.evaluate_every == 0 or number == plan.rounds)
         seed, share, scale = plan.seed, plan.participation, experiment.local.schedule.scale(number, plan.rounds)
-        local = replace(experiment.local, lr=scale * experiment.local.lr)
+        local = replace(experiment.local, lr=scale * (experiment.local.lr if search is None else search.lr))
         validation, held_out = needs.validation, plan.held_out
         return Round(
             number, seed, share, local, evaluated=due, validation=validation, held_out=held_out, lr_scale=scale
@@ -93,9 +89,14 @@ def run_rounds(
     by_chance = selection.selection == "random"
     clock = Clock(fleet, checkpoint.totals if checkpoint else {})
     task, past = fleet.model.task, () if checkpoint is None else tuple(folder.events())
-    initial_loss = first_loss(past)
+    initial_loss, search = first_loss(past), search_in(past)
     if checkpoint is None:
         before = fleet.ledger.totals()  # what a preparation took, before there was a net
+        if experiment.lr_values:
+            fleet = fleet.begin(0)
+            search = search_lr(fleet, experiment.lr_values, first, experiment.local, plan.seed, plan.rounds)
+            clock.add(fleet.ledger)
+            folder.log_event(with_traffic(search.event(), fleet.ledger))
         fleet = fleet.begin(0)
         fleet.ledger.add_totals(before)
         with clock.measure_server(fleet.ledger):
@@ -205,7 +206,7 @@ def run_rounds(
     reason = "training diverged" if last in diverged and watch.gives_up else end_reason(best, last, plan.rounds)
     if last < plan.rounds:
         folder.log_event(events.EarlyStopEvent(round=last, kept=kept, reason=reason))
-    divergence = {"reason": diverged[kept], "advice": advice(experiment)} if kept in diverged else None
+    divergence = {"reason": diverged[kept], "advice": advice(experiment, at(0).local.lr)} if kept in diverged else None
     history = [] if kept < last else [*folder.events(events.EvaluationEvent)]
     warned = find_warnings(scores, history, divergence)
     result: dict[str, object] = {
@@ -217,68 +218,17 @@ def run_rounds(
         "model_hash": model_hash(models),
         "diverged": divergence is not None,
         **({"divergence": divergence} if divergence else {}),
+        **({} if search is None else {"lr_search": search.table()}),
         **({} if stopping is None else {"early_stopping": {"kept": kept, "loss": best.loss, "reason": reason}}),
         **clock.totals(),
     }
     return result, models
 
 
-def log_planted_groups(folder: RunFolder, number: int, truth: Groups | None) -> None:
-    """Note the planted groups from this round on: plots show the groups that were found beside them."""
-    if truth is not None:
-        folder.log_event(events.PlantedEvent(round=number, groups=tuple(truth.members)))
-
-
 def save(folder: RunFolder, experiment: Experiment, number: int, state: RunState, clock: Clock) -> None:
     """Save the checkpoint of a round."""
     tree, arrays = pack_state(experiment, state)
     folder.save(Checkpoint(number, tree, arrays, clock.totals()))
-
-
-def with_traffic(event: TrafficT, ledger: Ledger) -> TrafficT:
-    """The event with what a round's ledger says."""
-    return replace(
-        event,
-        bytes_up=sum(count for verb, count in ledger.up.items() if verb != "evaluate"),
-        bytes_down=sum(count for verb, count in ledger.down.items() if verb != "evaluate"),
-        took_part=len(ledger.trained),
-        refused=tuple(events.RefusedReply(each.client, each.verb, each.reason) for each in ledger.refused),
-        silent=tuple(events.MissingReply(client, verb) for verb, client in ledger.silent),
-    )
-
-
-def client_rows(number: int, ledger: Ledger, scores: Scores | None, models: Assignment) -> pa.RecordBatch:
-    """The clients' table of a round: all clients when it was evaluated, else those that were asked."""
-    values: dict[ClientId, float] = {}
-    errors: dict[ClientId, float] = {}
-    losses: dict[ClientId, float] = {}
-    examples: dict[ClientId, int] = {}
-    has_accuracy = scores is not None and scores.task.kind in SHARE_TASKS
-    if scores is not None:
-        found = client_metrics(scores)
-        values = dict(zip(scores.clients, found.values.tolist(), strict=True))
-        errors = {
-            name: error for name, error in zip(scores.clients, found.errors.tolist(), strict=True) if error == error
-        }
-        losses = dict(zip(scores.clients, scores.losses.tolist(), strict=True))
-        examples = dict(zip(scores.clients, scores.examples.tolist(), strict=True))
-    clients = sorted({*values, *ledger.by_client})
-    groups = models.group_by_row()
-    return pa.record_batch(
-        [
-            [number] * len(clients),
-            clients,
-            [values.get(client) if has_accuracy else None for client in clients],
-            [losses.get(client) for client in clients],
-            [groups[models.row_by_client[client]] for client in clients],
-            [ledger.by_client.get(client, 0) for client in clients],
-            [client in ledger.trained for client in clients],
-            [values.get(client) for client in clients],
-            [errors.get(client) for client in clients],
-            [examples.get(client) for client in clients],
-        ],
-        schema=CLIENT_SCHEMA,
-    )
 
 
 def model_hash(models: Assignment) -> str:

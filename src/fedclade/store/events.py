@@ -164,6 +164,23 @@ class EvaluationEvent(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class LrSearchEvent(TrafficEvent):
+    """Step sizes were tried before the first round."""
+
+    kind = "lr-search"
+    values: tuple[Number, ...] = ()
+    """The smallest first."""
+    scores: tuple[Number, ...] = ()
+    """Of each, more is better: mean over clients of the share that is right, or of minus the loss. None: diverged."""
+    lr: Number = None
+    """The one that was chosen."""
+    rounds: int = 0
+    """That each was tried for."""
+    clients: int = 0
+    """That tried them."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class DivergedEvent(Event):
     """The models of a round that was evaluated are of no use: training diverges."""
 
@@ -234,7 +251,16 @@ class ResumeEvent(Event):
 
 
 KNOWN = (
-    *(StartEvent, RoundEvent, EvaluationEvent, DivergedEvent, ValidationEvent, EarlyStopEvent, PlantedEvent),
+    *(
+        LrSearchEvent,
+        StartEvent,
+        RoundEvent,
+        EvaluationEvent,
+        DivergedEvent,
+        ValidationEvent,
+        EarlyStopEvent,
+        PlantedEvent,
+    ),
     *(NewcomersEvent, LeftEvent, ReturnedEvent, ResumeEvent),
 )
 KINDS: Mapping[str, type[Event]] = {made.kind: made for made in KNOWN}

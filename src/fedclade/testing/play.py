@@ -45,6 +45,7 @@ def play_run(
     selection: Selection = AT_RANDOM,
     local: LocalTraining = LOCAL,
     early_stopping: EarlyStopping | None = None,
+    lr_values: tuple[float, ...] = (),
 ) -> tuple[dict[str, object], Assignment]:
     """The verdict and the models of a run; a folder that is there is resumed."""
     made = net_for(net, federation.shape, federation.classes, task=federation.task)
@@ -57,7 +58,7 @@ def play_run(
     plan = RunSettings(
         rounds=rounds, participation=participation, evaluate_every=2, seed=seed, early_stopping=early_stopping
     )
-    experiment = Experiment({}, method, local=local, run=plan, selection=selection)
+    experiment = Experiment({}, method, local=local, run=plan, selection=selection, lr_values=lr_values)
     if fleet is None:
         here = simulated_fleet(federation, made, workers=workers, wire=wire)
         opened: AbstractContextManager[Fleet] = replace(here, transport=AlteredTransport(here.transport, late=late))
