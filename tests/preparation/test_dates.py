@@ -106,3 +106,21 @@ def test_days_that_a_site_mixes_with_text_are_read_in_the_order_of_all() -> None
     assert isinstance(month, NumberInput)
     np.testing.assert_allclose(inputs[:-1], [(day.month - month.centre) / month.scale for day in EARLY], rtol=1e-5)
     assert inputs[-1] == pytest.approx((month.fill - month.centre) / month.scale, rel=1e-5)
+
+
+MINUTES = np.datetime64("2024-01-01T00:00") + np.arange(SITES * ROWS)
+RISING = "rise from row to row, and each client has a time of its own"
+
+
+def times(order: Sequence[int]) -> list[str]:
+    return [str(each) for each in MINUTES[list(order)]]
+
+
+def test_dates_that_number_the_rows_of_a_file_are_warned_of() -> None:
+    """The within-variance of 10 stretches one behind the other is 1/100 of the whole."""
+    rng = np.random.default_rng(0)
+    in_turn = [row % ROWS * SITES + row // ROWS for row in range(SITES * ROWS)]  # every client over all the time
+    for order, is_warned in ((range(SITES * ROWS), True), (in_turn, False), (rng.permutation(SITES * ROWS), False)):
+        columns = {"when": times(list(order)), "x": [str(value) for value in rng.normal(size=SITES * ROWS)]}
+        for made in (together(columns), apart(columns)):
+            assert any(RISING in each for each in fit(made).warnings) == is_warned

@@ -38,7 +38,7 @@ class ColumnFlags:
     """How many different values it has."""
     is_unique: bool
     is_monotone: bool
-    """Whole numbers in most cells, nearly all of them larger than the one before, or smaller, and hardly any twice."""
+    """Whole numbers or dates in most cells, nearly all larger than the one before, or smaller, and hardly any twice."""
     is_whole: bool
     has_years: bool
     """Whole numbers that can all be years."""
@@ -80,7 +80,7 @@ def column_flags(column: RawColumn) -> ColumnFlags:
         filled=filled,
         different=different,
         is_unique=2 * filled >= len(column.values) and different == filled,
-        is_monotone=whole and is_monotone(values) and 2 * len(values) >= len(column.values),
+        is_monotone=(whole or kind == "date") and is_monotone(values) and 2 * len(values) >= len(column.values),
         is_whole=whole,
         has_years=whole and bool(((values >= FIRST_YEAR) & (values <= LAST_YEAR)).all()),
         words=words,

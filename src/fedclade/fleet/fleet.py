@@ -381,15 +381,17 @@ class Fleet:
         ]
         fields = SumFields(numbers=tuple(asked), categories=tuple(categories), texts=tuple(texts))
         counts = np.zeros(len(asked), np.int64)
-        sums, squares = np.zeros(len(asked)), np.zeros(len(asked))
+        sums, squares, between = np.zeros((3, len(asked)))
         names = [Counter[str]() for _ in (*categories, *texts)]
         for reply in self.ask(wire_columns.COLUMN_SUMS, same_rows(clients), fields, now):
             counts += np.asarray(reply.arrays["counts"], np.int64)
-            sums += np.asarray(reply.arrays["sums"], np.float64)
+            own = np.asarray(reply.arrays["sums"], np.float64)
+            sums += own
+            between += own**2 / np.maximum(np.asarray(reply.arrays["counts"], np.int64), 1)
             squares += np.asarray(reply.arrays["squares"], np.float64)
             for total, counted in zip(names, names_in(reply), strict=True):
                 total.update(counted)
-        return ColumnSums(counts, sums, squares, tuple(names))
+        return ColumnSums(counts, sums, squares, between, tuple(names))
 
     # -- one trip -----------------------------------------------------------------------------------------------------
 

@@ -156,7 +156,7 @@ class ColumnFacts:
     is_unique: bool
     """No two rows have the same value."""
     is_monotone: bool
-    """Whole numbers in most cells, each larger than the one before, or each smaller."""
+    """Whole numbers or dates in most cells, each larger than the one before, or each smaller."""
     is_whole: bool
     has_years: bool
     """Whole numbers that can all be years."""
@@ -187,6 +187,8 @@ class ColumnSums:
     """(numbers,): of the values, cut off at the bounds, less the centre."""
     squares: NDArray[np.float64]
     """(numbers,): the same of their squares."""
+    between: NDArray[np.float64]
+    """(numbers,): the squares that there would be if each client had its own mean in all its rows."""
     names: tuple[Mapping[str, int], ...]
     """The names that clients told, of each column of categories, then of each of text, with the rows that have them.
 

@@ -18,6 +18,7 @@ from fedclade.core.task import Task
 from fedclade.fleet import Fleet
 from fedclade.fleet.results import ClientTable, ColumnFacts
 from fedclade.preparation.bounds import BoundedNumbers, all_whole, bound_numbers
+from fedclade.preparation.dates import rising_notes
 from fedclade.preparation.inputs import (
     MIN_INPUT_ROWS,
     CategoryCounts,
@@ -152,7 +153,7 @@ def fit_once(
 
     raw = choices.prepare == "none"
     made = number_inputs(numbers, sums, raw=raw)
-    warnings += raw_notes(numbers) if raw else []
+    warnings += [*(raw_notes(numbers) if raw else ()), *rising_notes(tables, [each.numbers for each in numbers], sums)]
     inputs: list[TableInput] = []
     for column, role in roles.roles.items():
         own = made.get(column, [])
