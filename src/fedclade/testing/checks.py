@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from fedclade.core import Groups, Round
+from fedclade.core.training import Adam
 from fedclade.fleet.simulated import simulated_fleet
 from fedclade.methods import AnyMethod, Needs
 from fedclade.nets import net_for
@@ -136,8 +137,9 @@ def resumes_other_tasks(method: AnyMethod, folder: Path) -> None:
 
 
 def keeps_the_best_round(method: AnyMethod, folder: Path) -> None:
-    """With early stopping: the models of the round that validation examples say, and the same when it is resumed."""
-    plan: dict[str, Any] = {"early_stopping": EarlyStopping(share=0.3, patience=2), "rounds": 6}
+    """With early stopping, and Adam: the models of the round that validation examples say; the same when resumed."""
+    stop = EarlyStopping(share=0.3, patience=2)
+    plan: dict[str, Any] = {"early_stopping": stop, "rounds": 6, "local": replace(LOCAL, optimizer=Adam(), lr=0.05)}
     whole, models = play_run(method, two_groups(), folder / "whole", **plan)
     found = RunFolder.open(folder / "whole").events(ValidationEvent)
     losses = {event.round: event.loss for event in found if event.loss is not None}
