@@ -73,9 +73,9 @@ def test_sites_come_to_what_one_file_comes_to(experiment: Path, tmp_path: Path) 
     assert theirs["model_hash"] == mine["model_hash"]
     keys = [key for key in mine if key.startswith("bytes_up_column")]
     assert keys == ["bytes_up_columns", "bytes_up_column_counts", "bytes_up_column_sums"]
-    # Sites are asked twice. First what the label's column is: `, "fault"`, `, ""`, four numbers, four flags. Then
+    # Sites are asked twice. First what the label's column is: `, "fault"`, `, ""`, four numbers, six flags. Then
     # for the classes too: ["no", "yes"] in the place of [].
-    label, classes = len(', "fault"') + len(', ""') + 4 * 8 + 4, len('["no", "yes"]') - len("[]")
+    label, classes = len(', "fault"') + len(', ""') + 4 * 8 + 6, len('["no", "yes"]') - len("[]")
     assert theirs["bytes_up_columns"] == 2 * int(str(mine["bytes_up_columns"])) + 4 * (label + classes)
     for key in ("bytes_up_column_counts", "bytes_down_column_counts", "bytes_up_column_sums", "bytes_down_column_sums"):
         assert theirs[key] == mine[key], key
