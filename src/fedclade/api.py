@@ -28,9 +28,11 @@ from fedclade.methods import FLT, AnyMethod, FoundGroups, Selection
 from fedclade.nets import NETS, Module
 from fedclade.nets.own_task import OwnTask
 from fedclade.nets.registry import architecture_named
-from fedclade.report.comparison import ComparisonRow, compare_runs
+from fedclade.report.comparison import ComparisonRow, compare_runs, comparison_rows
 from fedclade.report.html import write_report
-from fedclade.report.tables import main_table
+from fedclade.report.run_data import read_run
+from fedclade.report.summary import Summary, summarise
+from fedclade.report.tables import main_table, metric_table
 from fedclade.runs import compare as comparing
 from fedclade.runs import group_search as finding
 from fedclade.runs import run as runs
@@ -168,13 +170,36 @@ class Comparison:
         """The table: one line for each method."""
         return compare_runs([run.folder for run in self.runs], self.target)
 
+    @property
+    def verdict(self) -> str:
+        """Which method is best, by a paired test over clients, in a sentence."""
+        return self._summary.sentence
+
+    @property
+    def best(self) -> str | None:
+        """The method that is clearly best; None where several are within noise."""
+        return self._summary.verdict.best
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a reader of the numbers must know, with the runs that it is of."""
+        return self._summary.warning_texts()
+
+    @property
+    def _summary(self) -> Summary:
+        read = [read_run(run.folder) for run in self.runs]
+        return summarise(read, comparison_rows(read, self.target))
+
     def __repr__(self) -> str:
         methods = ", ".join(dict.fromkeys(str(run.result.get("method")) for run in self.runs))
         return f"Comparison({methods}: {self._runs_text()})"
 
     def __str__(self) -> str:
-        table = main_table(self.lines, with_target=self.target.target is not None)
-        return f"{text_table(table.headings, table.rows)}\n{self._runs_text()}"
+        lines, summary = self.lines, self._summary
+        tables = [main_table(lines, with_target=self.target.target is not None), metric_table(lines)]
+        shown = [text_table(table.headings, table.rows) for table in tables if len(table.headings) > 1]
+        warned = [f"Warning: {text}" for text in summary.warning_texts()]
+        return "\n".join([*shown, summary.sentence, *warned, self._runs_text()])
 
     def _repr_html_(self) -> str:
         """The table, for a notebook."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedclade.cli.screen import Json, Quiet, emit, print_table
+from fedclade.cli.screen import Json, Quiet, emit, print_table, printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +45,7 @@ def show_run(
     """Show one run: how far it is, its settings, its groups, what went wrong on the way."""
     from fedclade.core import Damaged
     from fedclade.store.events import TrafficEvent, plain_value
-    from fedclade.store.json_values import as_list
+    from fedclade.store.json_values import as_list, as_mapping
     from fedclade.store.run_folder import RunFolder
 
     run = RunFolder.open(folder)
@@ -59,9 +59,13 @@ def show_run(
         emit({**seen, "result": result or None, "experiment": asked, "refused": refused})
         return
     print(f"{seen['run']}: {seen['state']}, {seen['method']}, round {seen['round']}")
-    for name, value in result.items():
+    metrics, baseline = (as_mapping(result.get(name)) for name in ("metrics", "baseline"))
+    shown = {**result, **metrics, **{f"baseline_{name}": value for name, value in baseline.items()}}
+    for name, value in shown.items():
         if isinstance(value, int | float | str) and name not in ("run", "method"):
             print(f"  {name:26} {value:.4f}" if isinstance(value, float) else f"  {name:26} {value}")
+    for warning in as_list(result.get("warnings")):
+        print(printable(f"  warning: {as_mapping(warning).get('text', '')}"))
     groups = as_list(result.get("groups"))
     for number, members in enumerate(groups if len(groups) < 20 else ()):
         print(f"  group {number}: {', '.join(str(client) for client in as_list(members))}")

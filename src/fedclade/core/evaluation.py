@@ -6,7 +6,8 @@ each example and of its square, of which the main metric is the mean; counts; an
     classification   score: 1 if right. counts: the confusion matrix, row by row, rows are labels; of many classes only
                      (examples, predictions, right ones) of each. sums: of each class the pairs of one example with it
                      and one without that its probability ranks rightly, half a pair where it is the same for both
-    regression       score: squared error. sums: absolute error, label, its square, and of each example 1
+    regression       score: squared error. sums: absolute error, label, its square, its absolute value, and 1
+                     of each example; labels count from the mean of all training labels
     multi-label      score: share of flags that are right. counts: of each flag right and wrong yes, right and wrong no;
                      then the examples of which all flags are right. sums: ranked pairs of each flag, as above
     next-word        score: share of words that are right. sums: right words, words
@@ -105,7 +106,7 @@ def count_numbers(
     squares = wrong**2
     return (
         np.array([squares.sum(), (squares**2).sum()]),
-        np.array([np.abs(wrong).sum(), wanted.sum(), (wanted**2).sum(), float(len(labels))]),
+        np.array([np.abs(wrong).sum(), wanted.sum(), (wanted**2).sum(), np.abs(wanted).sum(), float(len(labels))]),
     )
 
 
@@ -212,7 +213,7 @@ def mean_auc(ranked: NDArray[np.float64], pairs: NDArray[np.float64] | NDArray[n
 
 def number_metrics(found: Evaluation) -> dict[str, float]:
     """Of a regression."""
-    absolute, total, square, count = found.sums
+    absolute, total, square, _, count = found.sums
     spread = square - total**2 / count
     return {
         "rmse": math.sqrt(found.mean_score),
@@ -253,15 +254,17 @@ def ratio(part: float, whole: float) -> float:
 def baseline_metrics(task: Task, parts: list[Evaluation]) -> dict[str, float]:
     """The metrics of an answer that is always the same: the most frequent class, each flag's majority, the mean label.
 
-    It is that of the test examples of all clients together, as where R2 is 0; log loss is that of their shares. Metrics
-    that do not follow from counts and sums are left out.
+    The mean is that of the training labels; what is most frequent, that of the test examples of all clients together,
+    since nobody is asked for the training labels; log loss is that of their shares.
     """
     if not parts:
         return {}
     whole = add_evaluations(parts)
     if task.kind == "regression":
-        _, total, square, count = whole.sums
-        return {"rmse": math.sqrt(max(square / count - (total / count) ** 2, 0.0)), "r2": 0.0}
+        _, total, square, absolute, count = whole.sums
+        spread = square - total**2 / count
+        r2 = 1 - float(square / spread) if spread > 0 else math.nan
+        return {"rmse": math.sqrt(square / count), "mae": float(absolute / count), "r2": r2}
     if task.kind == "multi-label":
         return flag_baseline(task, parts)
     if task.kind != "classification" or not task.count_width:
@@ -283,12 +286,7 @@ def baseline_by_client(task: Task, parts: list[Evaluation]) -> NDArray[np.float6
         return np.zeros(0)
     whole = add_evaluations(parts)
     if task.kind == "regression":
-        mean = whole.sums[1] / whole.sums[3]
-        squares = [
-            (square - 2 * mean * total + count * mean**2) / count
-            for _, total, square, count in (part.sums for part in parts)
-        ]
-        return np.sqrt(np.maximum(squares, 0.0))
+        return np.sqrt([square / count for _, _, square, _, count in (part.sums for part in parts)])
     if task.kind == "multi-label":
         often = flag_shares(task, whole) > 0.5
         return np.array(

@@ -150,7 +150,7 @@ class Task:
         """How many sums it adds up."""
         if self.is_classification:
             return self.count if self.count <= MAX_CONFUSION else 0
-        widths: dict[TaskKind, int] = {"multi-label": self.count, "regression": 4, "next-word": 2, "reconstruction": 2}
+        widths: dict[TaskKind, int] = {"multi-label": self.count, "regression": 5, "next-word": 2, "reconstruction": 2}
         return len(self.metrics) if self.kind == "own" else widths[self.kind]
 
     def kinds_of(self, labels: Labels) -> NDArray[np.bool_]:

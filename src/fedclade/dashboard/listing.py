@@ -25,7 +25,7 @@ MAX_LISTS = 32  # versions of the list that are kept, for pages that were made f
 FILES = (EXPERIMENT_FILE, ENVIRONMENT_FILE, EVENTS_FILE, RESULT_FILE)
 Marks = tuple[Mark | None, ...]
 
-FINISHED, RUNNING, STOPPED, DAMAGED = "finished", "running", "stopped", "damaged"
+FINISHED, DIVERGED, RUNNING, STOPPED, DAMAGED = "finished", "diverged", "running", "stopped", "damaged"
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Listing:
         known = self._known.get(path)
         if known is not None and known[0] == marks:
             state = known[1].state
-            if state in (FINISHED, DAMAGED) or (state == RUNNING) == bool(holder_of(path)):
+            if state in (FINISHED, DIVERGED, DAMAGED) or (state == RUNNING) == bool(holder_of(path)):
                 return known[1]
         overview = read_overview(path, self.folder, marks)
         self._known[path] = (marks, overview)
@@ -165,7 +165,7 @@ def read_overview(path: Path, root: Path, marks: Marks) -> Overview:
         key=key_of(os.fsencode(place)),
         name=short_text(place, 200),
         path=path,
-        state=DAMAGED if trouble else FINISHED if result else RUNNING if holder_of(path) else STOPPED,
+        state=DAMAGED if trouble else state_of(result) if result else RUNNING if holder_of(path) else STOPPED,
         method=short_text(section(asked, "method").get("name", ""), 60),
         seed=count(section(asked, "run").get("seed")),
         round=played.round if played is not None else count(result.get("rounds")),
@@ -177,6 +177,11 @@ def read_overview(path: Path, root: Path, marks: Marks) -> Overview:
         trouble=trouble,
         warnings=tuple(short_text(each.get("text", ""), 400) for each in warnings if isinstance(each, dict)),
     )
+
+
+def state_of(result: Mapping[str, object]) -> str:
+    """The state of a run with a verdict."""
+    return DIVERGED if result.get("diverged") is True else FINISHED
 
 
 def evaluation_of(result: Mapping[str, object]) -> EvaluationEvent:

@@ -20,6 +20,8 @@ class Summary:
     sentence: str
     verdict: MethodVerdict
     warnings: tuple[tuple[RunData, RunWarning], ...]
+    runs: int
+    """How many these are."""
 
     def as_json(self) -> dict[str, object]:
         """As plain data."""
@@ -36,12 +38,11 @@ class Summary:
 
     def warning_texts(self) -> list[str]:
         """The warnings with the runs that they are of, the same one of several runs of a method once."""
-        several = len({run.path for run, _ in self.warnings}) > 1
         found: dict[tuple[str, str, str], list[str]] = {}
         for run, each in self.warnings:
             found.setdefault((run.method, each.name, each.text), []).append(f"seed {run.seed}")
         return [
-            f"{method}, {', '.join(dict.fromkeys(seeds))}: {text}" if several else text
+            f"{method}, {', '.join(dict.fromkeys(seeds))}: {text}" if self.runs > 1 else text
             for (method, _, text), seeds in found.items()
         ]
 
@@ -54,12 +55,13 @@ def summarise(runs: Sequence[RunData], rows: Sequence[ComparisonRow]) -> Summary
     verdict = judge_methods(runs, values)
     clients = len(runs[0].final_values())
     if len(rows) > 1 or isnan(values[rows[0].method]):
-        return Summary(verdict_sentence(verdict, values, runs[0], clients, diverged), verdict, warned)
+        return Summary(verdict_sentence(verdict, values, runs[0], clients, diverged), verdict, warned, len(runs))
     row, kind = rows[0], runs[0].metric_kind()
     words = f"mean {kind.label}" if kind.unit == "share" else kind.label
     sure = f", {100 * LEVEL:.0f} % interval {interval_text(row.interval, kind)}" if row.interval is not None else ""
     reached = f"{metric_text(row.value, kind)} {words}{sure}"
-    return Summary(f"{row.method} reached {reached}, over {clients} clients in {row.rounds} rounds.", verdict, warned)
+    sentence = f"{row.method} reached {reached}, over {clients} clients in {row.rounds} rounds."
+    return Summary(sentence, verdict, warned, len(runs))
 
 
 def warnings_of(run: RunData) -> list[RunWarning]:

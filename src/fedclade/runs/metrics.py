@@ -63,12 +63,13 @@ def summary(scores: Scores) -> dict[str, object]:
     accuracy_variance   population variance over clients of the accuracy in percent (FLT's fairness)
     worst_tenth         mean of the main metric over the worst tenth of the clients, at least one
     loss                unweighted mean of the clients' test losses
-    perplexity          exp of that: a model that guesses among so many words, or labels, has this loss
+    perplexity          exp of that: a model that guesses among so many words, or labels, has this loss; None of a task
+                        without an accuracy
     task                what is learned
     metric              the name of the task's main metric
     lower_is_better     the metrics of which less is better
-    metrics             every metric of the task; of the test examples of all clients together, but for the accuracy,
-                        which is the mean over clients
+    metrics             every metric of the task; of the test examples of all clients together, but for the accuracy
+                        and the loss, which are means over clients
     baseline            the same of an answer that is always the same, where that is known
     """
     task = scores.task
@@ -87,6 +88,7 @@ def summary(scores: Scores) -> dict[str, object]:
     parts = scores.evaluations()
     pairs = np.sum([pairs_of(task, part) for part in parts], axis=0)
     metrics = metrics_of(task, add_evaluations(parts), pairs if pairs.size else None)
+    metrics["loss"] = loss
     if accuracy:
         metrics["accuracy"] = float(values.mean())
     return {
@@ -95,7 +97,7 @@ def summary(scores: Scores) -> dict[str, object]:
         "accuracy_variance": float((100 * values).var()) if accuracy else None,
         "worst_tenth": float(worst[: max(1, -(-len(worst) // 10))].mean()),
         "loss": loss,
-        "perplexity": math.exp(min(loss, MAX_LOSS)),
+        "perplexity": math.exp(min(loss, MAX_LOSS)) if accuracy else None,
         **head,
         "metrics": without_nan(metrics),
         "baseline": without_nan(baseline_metrics(task, parts)),
@@ -132,7 +134,11 @@ def verdict_details(scores: Scores) -> dict[str, object]:
     recall           of each class by name: the share of its test examples that is found; of many it is left out
     """
     task = scores.task
-    details: dict[str, object] = {"class_names": list(task.names), "level": LEVEL, "interval": interval(scores)}
+    details: dict[str, object] = {
+        "class_names": [] if task.labels == "number" else list(task.names),
+        "level": LEVEL,
+        "interval": interval(scores),
+    }
     if task.is_classification and task.count_width and scores.clients:
         counts = scores.counts.sum(axis=0)
         there, _, right = found = class_counts(task, counts)

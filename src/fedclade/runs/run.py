@@ -64,6 +64,11 @@ class Run:
         return PathFacts(*(str(self.result.get(name, "")) for name in ("path", "path_reason", "device")))
 
     @property
+    def warnings(self) -> list[str]:
+        """What a reader of its numbers must know, such as a class that is never predicted."""
+        return run_text.warning_texts(self.result)
+
+    @property
     def has_diverged(self) -> bool:
         """Whether training diverged: then its models are of no use."""
         return self.result.get("diverged") is True

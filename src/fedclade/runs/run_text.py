@@ -58,8 +58,15 @@ def in_three_lines(result: RunResult, path: Path) -> str:
             f"{count_text(rounds_of(result), 'round')}, seed {result.get('seed')}; {groups}"
             + (f", ARI {ari:.2f}" if isinstance(ari, int | float) else ""),
             str(path),
+            *(f"Warning: {text}" for text in warning_texts(result)),
         ]
     )
+
+
+def warning_texts(result: RunResult) -> list[str]:
+    """What a reader of the numbers must know."""
+    found = result.get("warnings")
+    return [str(each.get("text", "")) for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
 
 
 def rounds_of(result: RunResult) -> int:

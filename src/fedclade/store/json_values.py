@@ -53,3 +53,8 @@ def count(value: object) -> int:
 def as_list(value: object) -> list[object]:
     """The value, if it is a list."""
     return value if isinstance(value, list) else []
+
+
+def as_mapping(value: object) -> dict[str, object]:
+    """An object of JSON; an empty one in the place of anything else."""
+    return value if isinstance(value, dict) else {}
