@@ -14,6 +14,7 @@ from fedclade.preparation.quantiles import sketch_numbers
 
 MAX_LABELS = 1000  # classes that clients may tell together
 MAX_FEW = 20  # different numbers of a client: with more, a label of numbers is no classification
+MIN_ROWS = 10  # cells of a client: in fewer, what repeats elsewhere may be there once
 MAX_SHOWN = 10  # names that a message shows
 
 
@@ -69,13 +70,14 @@ def decide_task(tables: Mapping[ClientId, ClientTable], label: str, where: str) 
     if not facts:
         need = "a column with labels"
         raise InputError(f"no site has labels in column {label!r}", where=where, got="empty cells", need=need)
-    if any(fact.kind not in ("number", "boolean") for fact in facts):
+    if any(fact.kind != "number" for fact in facts):
         return "classification"
     most = max(fact.different for fact in facts)
     whole = all(fact.is_whole for fact in facts)
     if most > MAX_FEW and not whole:
         return "regression"
-    if most <= MAX_FEW and whole:
+    repeats = all(2 * fact.different <= fact.filled for fact in facts if fact.filled >= MIN_ROWS)
+    if most <= MAX_FEW and (whole or repeats):
         return "classification"
     numbers = "whole numbers" if whole else "numbers with a fraction"
     got = f"{numbers}, up to {most} different ones at a site"

@@ -150,7 +150,7 @@ def test_a_kill_before_newcomers_come_changes_nothing(tmp_path: Path) -> None:
     signature = Encoder(points=2, umap_dimensions=2, umap_start="spectral", umap_newcomers="transform")
     method = fc.FLT(signature=signature, groups=2)
     newcomers = {"rounds": (3,), "share": 0.25}
-    federation = fc.data.build(source="digits", world="classes", clients=12, groups=2, newcomers=newcomers)
+    federation = fc.data.build(source="digits", world="classes", clients=12, groups=2, newcomers=newcomers, seed=1)
     whole, models = play_run(method, federation, tmp_path / "whole", rounds=4)
     with pytest.raises(Interrupted):
         play_run(method, federation, tmp_path / "cut", rounds=4, stop_after=2)
