@@ -263,7 +263,7 @@ def test_compare_tells_the_way_to_a_target(capsys: pytest.CaptureFixture[str]) -
     assert "rounds to target" in Path("both/report.html").read_text()
     out = output_of(f"{command} --csv", capsys)
     head, *rows = out.splitlines()
-    assert head.startswith("method,runs,rounds,task,metric,value,")
+    assert head.startswith("method,runs,rounds,accuracy,")
     assert [row.split(",")[0] for row in rows] == ["fedavg", "local"]
     assert call(f"{command} --target 1.5", capsys)[0] == 2
     found = parsed(f"{command} --metric log_loss --target 99 --json", capsys)["methods"]
