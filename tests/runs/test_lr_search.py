@@ -129,15 +129,15 @@ def test_the_middle_is_kept_unless_another_is_better_beyond_noise() -> None:
 
 
 def test_the_values_stand_around_the_default_of_the_data(tmp_path: Path) -> None:
-    assert values_to_try("auto", {"lr": 0.5}) == (0.1, 0.5, 2.5)  # of a table
-    assert values_to_try("auto", {}) == (0.02, 0.1, 0.5)
-    assert values_to_try("auto", {"optimizer": "adam"}) == (0.0006, 0.003, 0.015)
-    assert values_to_try("auto", {"optimizer": {"kind": "adamw"}}) == (0.0006, 0.003, 0.015)
+    assert values_to_try("auto", {"lr": 0.5}) == (0.17, 0.5, 1.5)  # of a table
+    assert values_to_try("auto", {}) == (0.033, 0.1, 0.3)
+    assert values_to_try("auto", {"optimizer": "adam"}) == (0.001, 0.003, 0.009)
+    assert values_to_try("auto", {"optimizer": {"kind": "adamw"}}) == (0.001, 0.003, 0.009)
     assert values_to_try([3, 0.1], {}) == (0.1, 3.0)
     rng = np.random.default_rng(0)
     table = {"site": np.repeat(list("abcd"), 30), "x": rng.normal(size=120), "y": rng.integers(2, size=120)}
     run = train(fc.data.from_frame(table, client="site", label="y"), tmp_path / "run", lr="auto", rounds=2)
-    assert run.result["lr_search"]["values"] == [0.1, 0.5, 2.5]  # type: ignore[index]  # a table
+    assert run.result["lr_search"]["values"] == [0.17, 0.5, 1.5]  # type: ignore[index]  # a table
 
 
 def test_what_is_no_search_is_refused(two_groups: Federation, tmp_path: Path) -> None:
@@ -151,5 +151,5 @@ def test_a_file_says_which_values_there_are() -> None:
     made = experiment_from({"data": {"source": "digits", "world": "iid"}, "local": {"lr": "auto", "batch": 20}})
     assert made.local.lr == 0.1
     assert made.local.batch == 20
-    assert tomllib.loads(made.toml())["local"]["lr"] == [0.02, 0.1, 0.5]
+    assert tomllib.loads(made.toml())["local"]["lr"] == [0.033, 0.1, 0.3]
     assert experiment_from(tomllib.loads(made.toml())) == made

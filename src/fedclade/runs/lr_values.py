@@ -8,7 +8,7 @@ from fedclade.core import InputError
 from fedclade.core.training import optimizer_table
 
 AUTO = "auto"
-FACTOR = 5.0  # from one step size to the next
+FACTOR = 3.0  # from one step size to the next
 MIDDLE_VALUES = {"sgd": 0.1, "adam": 0.003, "adamw": 0.003}  # where data have no default of their own
 MAX_VALUES = 10
 
